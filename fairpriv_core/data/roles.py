@@ -219,8 +219,8 @@ def _round_edges(edges: tuple[float, ...], values: Cells) -> np.ndarray:
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
     name, equals, values = part.partition("=")
-    if equals and part not in columns and (column_of_values := _find_column(name.strip(), columns)) is not None:
-        return Attribute(column_of_values, values=_parse_values(values, part))
+    if equals and part not in columns and (whole_column := _find_column(name.strip(), columns)) is not None:
+        return Attribute(whole_column, values=_parse_values(values, part))
     column, edges = _find_cut(part, columns)
     if column is None:
         raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")

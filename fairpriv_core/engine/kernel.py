@@ -210,7 +210,7 @@ class Kernel:
         whole = count - count % BLOCK
         rest = self._total if whole < count else self._total[:0]
         if len(rest):
-            inputs, deltas = ([part[-1][0] for part in factors] for factors in (fed, above))
+            inputs, deltas = ([part[-1][0] for part in arrays] for arrays in (fed, above))
             _add_up(inputs, deltas, weights[..., whole:], sums=self._sums, product=np.matmul)
         if not whole:
             exact[:] = rest if count else 0.0
@@ -218,9 +218,9 @@ class Kernel:
         for start in range(0, own.shape[-2], TOGETHER):
             some = slice(start, start + TOGETHER)
             inputs, deltas = ([part[0][0, some] for part in arrays] for arrays in (fed, above))
-            factors = own[..., some, :]
-            total, sums = self._open_blocks(factors.shape[-2])
-            _add_up(inputs, deltas, factors, sums=sums, product=np.matmul)
+            block_weights = own[..., some, :]
+            total, sums = self._open_blocks(block_weights.shape[-2])
+            _add_up(inputs, deltas, block_weights, sums=sums, product=np.matmul)
             if start:
                 exact += total.sum(axis=0, dtype=np.float64)
             else:

@@ -282,8 +282,8 @@ def read_shares(declared: Sequence[str]) -> dict[str, float]:
 
 def deviations(shares: np.ndarray) -> np.ndarray:
     """Return a - mean of each group (k, g): of two groups, a is 1 in the second; of more, each has an a of its own."""
-    codes: np.ndarray = np.eye(len(shares)) - shares
-    return codes[:, 1:] if len(shares) == LABELS else codes
+    centred: np.ndarray = np.eye(len(shares)) - shares
+    return centred[:, 1:] if len(shares) == LABELS else centred
 
 
 class Released:

@@ -156,8 +156,8 @@ class RacoDpRule(AveragedSumsRule):
         what = decided("loss" if self.of_errors else "score", records.logits, records.label)
         mask = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
         place = np.where(mask, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
-        rows = zip(place, mask, strict=True)
-        return np.stack([np.bincount(own, counts_row, self._places) for own, counts_row in rows])
+        models = zip(place, mask, strict=True)
+        return np.stack([np.bincount(places, rows, self._places) for places, rows in models])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)

@@ -71,7 +71,7 @@ def _count(beside: Sequence[Beside]) -> str:
         ("open", "is open", "are open"),
         ("not_tested", "is untested", "are untested"),
     )
-    parts = [f"{counts[status]} {row if counts[status] == 1 else many}" for status, row, many in rest if counts[status]]
+    parts = [f"{counts[status]} {one if counts[status] == 1 else many}" for status, one, many in rest if counts[status]]
     lead = f"{counts['agrees']} of {counts.total()} printed numbers agree with ours"
     return f"{'; '.join([lead, *parts])}."
 

@@ -106,8 +106,8 @@ def _compose(cases: Sequence[Events], delta: float) -> _Composition | None:
 def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, LossDistribution]]:
     """Return the losses by kind of release as a record leaves, and as one comes where that differs."""
     losses = {once: distribution(once, width) for once in kinds}
-    places = range(max(map(len, losses.values())))
-    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in places]
+    count = max(map(len, losses.values()))
+    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in range(count)]
 
 
 def _reach(side: dict[Event, LossDistribution], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
@@ -156,7 +156,7 @@ class LiveEpsilon:
         self._counts: dict[Event, list[int]] = {}
         for event in points[-1]:
             like = [[other for other in point if _once(other) == _once(event)] for point in points]
-            self._counts[_once(event)] = [sum(_count(other) for other in kinds) for kinds in like]
+            self._counts[_once(event)] = [sum(_count(other) for other in events) for events in like]
 
     def epsilon_at(self, events: Events) -> float:
         """Return an upper bound on epsilon of `events`, what was released so far; 0 if nothing was."""

@@ -145,11 +145,11 @@ def covers(events: Events, part: Events) -> bool:
 
     Each parallel release of `part` has to lie in one of `events`, and each of its branches in a branch of that.
     """
-    first, second = (
+    counts, needed = (
         _tally(tuple(event for event in all_ if not isinstance(event, Parallel))) for all_ in (events, part)
     )
     outer, inner = ([event for event in all_ if isinstance(event, Parallel)] for all_ in (events, part))
-    return all(first.get(once, 0) >= count for once, count in second.items()) and _fits(inner, outer)
+    return all(counts.get(once, 0) >= count for once, count in needed.items()) and _fits(inner, outer)
 
 
 def _fits(inner: Sequence[Parallel], outer: Sequence[Parallel]) -> bool:

@@ -129,13 +129,13 @@ def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
         if reason is not None:
             reasons.append(f"run {entry.key}: {reason}")
             continue
-        events_of_column = _for_column(entry, column)
-        paying.setdefault(entry.split, []).append(events_of_column)
-        whole |= dict.fromkeys(events_of_column.whole.items())
+        payment = _for_column(entry, column)
+        paying.setdefault(entry.split, []).append(payment)
+        whole |= dict.fromkeys(payment.whole.items())
     total: list[Event] = [event for _, events in whole for event in events]
-    for columns in paying.values():
-        training = _compose_training(columns)
-        evaluation = merge(tuple(event for entry in columns for event in _divide(entry.events)[1]))
+    for payments in paying.values():
+        training = _compose_training(payments)
+        evaluation = merge(tuple(event for entry in payments for event in _divide(entry.events)[1]))
         total += [Parallel((training, evaluation), fixed=True)] if evaluation else training
     return Total(merge(tuple(total)), tuple(reasons))
 

@@ -327,18 +327,18 @@ class Mechanism(MechanismState):
         if len(mechanisms) == 1 and radii[0]:
             return release(0)[None]
         released, size = np.zeros_like(totals), totals.shape[1]
-        places = [k for k, radius in enumerate(radii) if radius]
-        observed = any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in places)
+        models = [k for k, radius in enumerate(radii) if radius]
+        observed = any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in models)
         if observed or size > _FEW:
-            for k in places:
+            for k in models:
                 released[k] = release(k)
-        elif places:
-            deviations = [noise_scale(radii[k], noise_multipliers[k], "radius") for k in places]
-            for k in places:
+        elif models:
+            deviations = [noise_scale(radii[k], noise_multipliers[k], "radius") for k in models]
+            for k in models:
                 event = _once(float(noise_multipliers[k]), float(sampling_rates[k]), relation)
                 mechanisms[k]._count_sum(event, step, "")
-            noise = np.stack([piece for k in places for piece in mechanisms[k]._step_noise(_SUM, step, size)])
-            released[places] = release_on_grid(totals[places], np.array(deviations)[:, None], noise)
+            noise = np.stack([piece for k in models for piece in mechanisms[k]._step_noise(_SUM, step, size)])
+            released[models] = release_on_grid(totals[models], np.array(deviations)[:, None], noise)
         return released
 
     def gaussian(

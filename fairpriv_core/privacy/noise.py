@@ -121,8 +121,8 @@ class StepNoise:
 
     def _draw(self) -> Iterator[np.ndarray]:
         """Draw what comes next: one step piece by piece, or several as one piece, which is held."""
-        places = range(self._next, self._next + self._together)
-        self._next, self._held = places.stop, range(0) if self._size > AT_ONCE else places
+        steps = range(self._next, self._next + self._together)
+        self._next, self._held = steps.stop, range(0) if self._size > AT_ONCE else steps
         fill, values = import_module(_NORMALS).fill_normals, self._together * self._size
         for start in range(0, values, AT_ONCE):
             piece = self._piece[: min(values - start, AT_ONCE)]

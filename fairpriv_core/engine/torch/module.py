@@ -72,8 +72,8 @@ class OpenModule:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
         own, other = self.trained, expected or self.trained
         same = own.code == other.code, own.fixed == other.fixed, own == other
-        for state, what in zip(same, _TOLD_BY, strict=True):
-            if not state:
+        for is_same, what in zip(same, _TOLD_BY, strict=True):
+            if not is_same:
                 raise BadInput(_format_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
@@ -94,10 +94,8 @@ class OpenModule:
             self._keep()
 
     def _keep(self) -> None:
-        self._kept, self._values = (
-            read_kept(self._module),
-            {name: value.clone() for name, value in self._list_tensors()},
-        )
+        self._kept = read_kept(self._module)
+        self._values = {name: value.clone() for name, value in self._list_tensors()}
 
     def _list_tensors(self) -> list[tuple[str, Tensor]]:
         tensors = chain(self._module.named_parameters(), self._module.named_buffers())
@@ -133,7 +131,7 @@ class OpenModule:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
         with torch.inference_mode(False), torch.enable_grad():
             total = (delta * self.road.forward(row.clone())).sum()
-            tensors = [gradient for _, gradient in self.road.weights]
+            tensors = [tensor for _, tensor in self.road.weights]
             gradients = torch.autograd.grad(total, tensors, allow_unused=True, materialize_grads=True)
         return torch.cat([gradient.reshape(-1) for gradient in gradients])
 

@@ -115,16 +115,16 @@ def releases_of_looks(method: Looking) -> tuple[Release, ...]:
     """Return the releases of all planned looks, made or not; () without a target."""
     if method.certificate_target is None:
         return ()
-    times = len(list_looks(method))
-    return (Release("looks", ONE_CELL, "noise_looks", "epoch", times, "share_looks" if times else None),)
+    count = len(list_looks(method))
+    return (Release("looks", ONE_CELL, "noise_looks", "epoch", count, "share_looks" if count else None),)
 
 
 def list_looks(method: Looking) -> tuple[int, ...]:
     """Return after how many epochs each look is made, in order, no two after one and none at the end; () for none."""
     if method.certificate_target is None:
         return ()
-    times = min(method.looks, method.epochs - 1)
-    return tuple(method.epochs * place // (times + 1) for place in range(1, times + 1))
+    count = min(method.looks, method.epochs - 1)
+    return tuple(method.epochs * place // (count + 1) for place in range(1, count + 1))
 
 
 def require_reachable(method: Looking, notion: Notion, *, n_train: int, groups: int) -> None:

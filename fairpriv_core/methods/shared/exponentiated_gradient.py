@@ -157,7 +157,7 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         )
         share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
         self._bound, population = self._find_bound(share), share.index.codes[0]
-        self._shares = [(population == label, share.to_numpy()[population == label]) for label in np.unique(population)]
+        self._shares = [(population == code, share.to_numpy()[population == code]) for code in np.unique(population)]
 
     def bound(self) -> pd.Series:
         """Return the bound of each constraint, in the index's order; fairlearn asks for it all the time."""
@@ -209,8 +209,8 @@ class PairMoment(ClassificationMoment):  # type: ignore[misc]  # fairlearn has n
         self._groups.load_data(X, y, sensitive_features=sensitive_features)
         cells = list(self._groups.prob_group_event.index)
         self._pairs = [(i, j) for i, j in permutations(range(len(cells)), 2) if cells[i][0] == cells[j][0]]
-        label = np.eye(len(cells))
-        self._differences = np.array([label[i] - label[j] for i, j in self._pairs]).reshape(-1, len(cells))
+        unit = np.eye(len(cells))
+        self._differences = np.array([unit[i] - unit[j] for i, j in self._pairs]).reshape(-1, len(cells))
 
     @property
     def index(self) -> pd.Index:

@@ -125,9 +125,9 @@ class Private(ABC):
         """
         sensitivities: dict[str, float] = {}
         made = [release for release in self.releases(n_train, groups) if release.made]
-        for kind in sorted(made, key=lambda kind: _OFTEN.index(kind.often)):
-            sensitivities |= {} if kind.sensitivity is None else {kind.name: kind.sensitivity}
-            sensitivities |= kind.beside
+        for release in sorted(made, key=lambda release: _OFTEN.index(release.often)):
+            sensitivities |= {} if release.sensitivity is None else {release.name: release.sensitivity}
+            sensitivities |= release.beside
         return sensitivities
 
     def published_event(self, n_train: int) -> Events:
@@ -144,8 +144,8 @@ class Private(ABC):
         BadInput where what is set by hand costs more.
         """
         declared, last = self.releases(n_train, 2), str(self.info.calibrates)
-        mu = gaussian_mu(epsilon, delta) if any(kind.share for kind in declared) else math.nan
-        known = replace(self, **{kind.noise: kind.divide(self, mu) for kind in declared})
+        mu = gaussian_mu(epsilon, delta) if any(release.share for release in declared) else math.nan
+        known = replace(self, **{release.noise: release.divide(self, mu) for release in declared})
         if getattr(self, last) is not None:
             return known
         proved = self.unproved_reason() is None
@@ -155,7 +155,8 @@ class Private(ABC):
             return ready.event(n_train) if proved else ready.published_event(n_train)
 
         noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant="pld" if proved else "rdp")
-        return replace(known, **{last: noise}) if any(kind.noise == last and kind.made for kind in declared) else known
+        needs_noise = any(release.noise == last and release.made for release in declared)
+        return replace(known, **{last: noise}) if needs_noise else known
 
     @property
     def proved(self) -> bool:
@@ -190,7 +191,8 @@ class Private(ABC):
         One person moves it by at most `sensitivity`, the declared one where none is given. FairprivError for what is
         not declared, or not to be made with these settings.
         """
-        releases = {kind.name: kind for kind in self.releases(train.n, train.groups) if kind.made and not kind.sample}
+        declared = [release for release in self.releases(train.n, train.groups) if release.made and not release.sample]
+        releases = {release.name: release for release in declared}
         if name not in releases or (sensitivity is None and releases[name].sensitivity is None):
             raise FairprivError(
                 f"{self.info.name} has not declared that it releases '{name}', and how far one moves it."

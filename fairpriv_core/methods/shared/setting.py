@@ -95,7 +95,7 @@ class Setting(Generic[M_co]):
         """What each method declares of its steps' sums over secret samples."""
         methods = enumerate(cast(Sequence[Private], self.methods))
         declared = [method.releases(self.n, self.trains[k].groups) for k, method in methods]
-        return [next((own, own.sample) for own in kinds if own.sample is not None) for kinds in declared]
+        return [next((release, release.sample) for release in own if release.sample is not None) for own in declared]
 
     @cached_property
     def noises(self) -> list[float]:
