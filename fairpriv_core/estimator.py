@@ -213,11 +213,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         is doubtful, before anything is spent.
         """
         doubts: list[FairprivWarning] = []
-        given, y, values = self._read_rows(X, y, sensitive_features)
+        features, y, values = self._read_rows(X, y, sensitive_features)
         self._network, self._held = _read_module(self.module)
         groups = values if self.groups is None else as_groups(self.groups)
-        config = self._build_config(len(given), lambda: Size(len(y), len({*(groups or ())}), len(np.unique(y))))
-        rows = self._scale(given, config, doubts)
+        config = self._build_config(len(features), lambda: Size(len(y), len({*(groups or ())}), len(np.unique(y))))
+        rows = self._scale(features, config, doubts)
         labels = self._read_labels(y, config, doubts)
         info = config.method.info
         if values is None and info.uses_groups:
@@ -277,7 +277,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self)
         names = tuple(map(str, self._in_order(self.classes_))), tuple(getattr(self, "feature_names_in_", ()))
         left_out = {"callback": None, "random_state": None}
-        fitted = {
+        content = {
             "parameters": {**self.get_params(deep=False), **left_out},
             "classes": self.classes_.tolist(),
             "dtype": self.classes_.dtype.str,
@@ -286,7 +286,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             "scaling": None if self.scaling_ is None else asdict(self.scaling_),
             "record": self.record_,
         }
-        write_archive(path, Model(read_network(self.network_), self.parameters_, "", None, *names), _to_plain(fitted))
+        write_archive(path, Model(read_network(self.network_), self.parameters_, "", None, *names), _to_plain(content))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -295,18 +295,18 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Reading runs nothing. A file whose `module` is "package:function" names an installed function, which predicting
         calls: load such a file from people alone whom you trust.
         """
-        model, fitted = read_archive(path)
-        loaded = cls(**fitted["parameters"])
+        model, content = read_archive(path)
+        loaded = cls(**content["parameters"])
         loaded._network, loaded._held = _read_module(loaded.module)
         loaded.network_, loaded.parameters_ = model.network.to_json(), model.parameters
-        loaded.classes_ = np.array(fitted["classes"], dtype=fitted["dtype"])
+        loaded.classes_ = np.array(content["classes"], dtype=content["dtype"])
         loaded.pos_label_ = loaded._find_positive() if len(loaded.classes_) == TWO else None
-        loaded.groups_ = as_groups(fitted["groups"])
-        loaded.n_features_in_, scaling = fitted["features"], fitted["scaling"]
+        loaded.groups_ = as_groups(content["groups"])
+        loaded.n_features_in_, scaling = content["features"], content["scaling"]
         loaded.scaling_ = None if scaling is None else Scaling.from_json(scaling)
         if model.feature_names:
             loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        loaded.record_, loaded.history_ = fitted["record"], []
+        loaded.record_, loaded.history_ = content["record"], []
         loaded.epsilon_, loaded.epsilon_reason_ = loaded.record_["epsilon"], loaded.record_["epsilon_reason"]
         return loaded
 
@@ -332,59 +332,59 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn's own checks and meta-estimators should know."""
         tags = super().__sklearn_tags__()
-        known = methods().get(self.method)
-        tags.classifier_tags.multi_class = known is not None and known.info.max_labels is None
-        private = known is not None and known.info.threat_model is not None
+        method = methods().get(self.method)
+        tags.classifier_tags.multi_class = method is not None and method.info.max_labels is None
+        private = method is not None and method.info.threat_model is not None
         tags.non_deterministic = private
         tags.classifier_tags.poor_score = private  # a small epsilon on few rows leaves little to learn
         return tags
 
     def _build_config(self, n: int, measure: Callable[[], Size]) -> RunConfig:
-        given = self.random_state
-        seed = given if isinstance(given, int | np.integer) else check_random_state(given).randint(2**31 - 1)
+        state = self.random_state
+        seed = state if isinstance(state, int | np.integer) else check_random_state(state).randint(2**31 - 1)
         settings = dict(self.settings or {})
         raw = {"notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "seed": int(seed)}
         if self._network is not None:
             _refuse_two(settings)
             settings["network"] = self._network
         terms = {"variant": self.variant, "protect": self.protect, "group_at_decision": self.group_at_decision}
-        named = {**settings, "name": self.method, **{name: value for name, value in terms.items() if value is not None}}
-        raw, self.reasons_ = settle_method({**raw, "method": named}, lambda config: measure(), data=IN_MEMORY)
+        table = {**settings, "name": self.method, **{name: value for name, value in terms.items() if value is not None}}
+        raw, self.reasons_ = settle_method({**raw, "method": table}, lambda config: measure(), data=IN_MEMORY)
         config = build_config(raw, data=IN_MEMORY)
         fitting = fit_batch_size(config.method, n, settings)
         return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
-    def _note(self, shown: Mapping[str, object]) -> None:
-        self.history_.append(dict(shown))
+    def _note(self, epoch: Mapping[str, object]) -> None:
+        self.history_.append(dict(epoch))
         if self.callback is not None:
-            self.callback(shown)
+            self.callback(epoch)
 
-    def _read_rows(self, X: Any, y: Any, given: Any) -> tuple[np.ndarray, Any, list[Hashable] | None]:
+    def _read_rows(self, X: Any, y: Any, sensitive: Any) -> tuple[np.ndarray, Any, list[Hashable] | None]:
         """Return features (n, d), labels and the sensitive value of each row, None where there is none."""
         if self.sensitive_feature_ids is None:
             with _naming_an_encoder():
                 rows, y = validate_data(self, X, to_exact(y), dtype=np.float64)
-            return rows, y, None if given is None else read_values(given, rows)
-        if given is not None:
+            return rows, y, None if sensitive is None else read_values(sensitive, rows)
+        if sensitive is not None:
             raise BadInput(
                 "sensitive values are given twice; leave out sensitive_features or sensitive_feature_ids.",
                 field="sensitive_features",
             )
-        rest, values = self._take_sensitive(X, reset=True)
+        columns, values = self._take_sensitive(X, reset=True)
         with _naming_an_encoder():
-            rows, y = check_X_y(rest, to_exact(y), dtype=np.float64, estimator=self)
+            rows, y = check_X_y(columns, to_exact(y), dtype=np.float64, estimator=self)
         return rows, y, values
 
     def _take_sensitive(self, X: Any, *, reset: bool) -> tuple[Any, list[Hashable]]:
         """Return X without the columns of `sensitive_feature_ids`, and the value that each row has there."""
-        named = isinstance(X, pd.DataFrame)
-        checked = validate_data(self, X, dtype=np.float64, skip_check_array=named, reset=reset)
-        frame = X if named else pd.DataFrame(checked)
-        taken = [find_column(frame, each) for each in self.sensitive_feature_ids]
-        rest = frame.drop(columns=taken)
+        is_frame = isinstance(X, pd.DataFrame)
+        checked = validate_data(self, X, dtype=np.float64, skip_check_array=is_frame, reset=reset)
+        frame = X if is_frame else pd.DataFrame(checked)
+        columns = [find_column(frame, place) for place in self.sensitive_feature_ids]
+        rest = frame.drop(columns=columns)
         if not rest.shape[1]:
             raise ValueError(f"X has {frame.shape[1]} feature(s), and sensitive_feature_ids leaves none to learn from.")
-        return (rest if named else rest.to_numpy()), read_values(frame[taken], frame)
+        return (rest if is_frame else rest.to_numpy()), read_values(frame[columns], frame)
 
     def _scale(self, rows: np.ndarray, config: RunConfig, doubts: list[FairprivWarning]) -> np.ndarray:
         """Set `scaling_`; return rows (n, d) as the network is given them.
@@ -408,8 +408,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return _apply(self.scaling_, rows)
 
     def _name_features(self, columns: int) -> tuple[str, ...]:
-        known = getattr(self, "feature_names_in_", ())
-        return tuple(known) if len(known) == columns else tuple(f"x{index}" for index in range(columns))
+        names = getattr(self, "feature_names_in_", ())
+        return tuple(names) if len(names) == columns else tuple(f"x{index}" for index in range(columns))
 
     def _read_labels(self, y: Any, config: RunConfig, doubts: list[FairprivWarning]) -> np.ndarray:
         """Set `classes_` and `pos_label_`; return the number of each row's label (n,), of two 1 for the positive one.
@@ -507,16 +507,16 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             return ()
         return (_SCALED.format("; ".join(names[column] for column in self.scaling_.columns)),)
 
-    def _score_rows(self, X: Any, given: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _score_rows(self, X: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows as they are predicted (n, d) and their scores (n, l), of two labels the positive one last."""
         check_is_fitted(self)
         network = read_network(self.network_)
         if self.sensitive_feature_ids is None:
             rows = validate_data(self, X, dtype=np.float64, reset=False)
-            values = None if given is None or len(self.groups_) < 2 else read_values(given, rows)
+            values = None if sensitive is None or len(self.groups_) < 2 else read_values(sensitive, rows)
         else:
-            rest, values = self._take_sensitive(X, reset=False)
-            rows, values = check_array(rest, dtype=np.float64), values if network.needs_group else None
+            features, values = self._take_sensitive(X, reset=False)
+            rows, values = check_array(features, dtype=np.float64), values if network.needs_group else None
         rows = _apply(self.scaling_, rows)
         group = None if values is None else self._find_groups(values)
         with self._hold_module():
@@ -532,16 +532,16 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 yield
 
 
-def _read_weights(given: Any, rows: np.ndarray, info: MethodInfo) -> np.ndarray:
+def _read_weights(sample_weight: Any, rows: np.ndarray, info: MethodInfo) -> np.ndarray:
     """Return the weights (n,) float32; BadInput where a method's proof covers none, ValueError for what are none."""
     if not info.weighs_rows:
-        able = ", ".join(name for name, known in methods().items() if known.info.weighs_rows)
+        able = ", ".join(name for name, method in methods().items() if method.info.weighs_rows)
         why = "no proof of its epsilon covers weights" if info.threat_model else "it counts all rows alike"
         raise BadInput(
             f"method '{info.name}' takes no sample_weight: {why}; leave it out, or take one of {able}.",
             field="sample_weight",
         )
-    weight: np.ndarray = check_array(given, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
+    weight: np.ndarray = check_array(sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
     if weight.shape != (len(rows),):
         raise ValueError(f"sample_weight must have one weight for each of {len(rows)} rows, got shape {weight.shape}.")
     if (weight < 0).any() or not weight.any():
@@ -593,7 +593,7 @@ def _apply(scaling: Scaling | None, rows: np.ndarray) -> np.ndarray:
 def _to_plain(value: Any) -> Any:
     """Return `value` with Python's own numbers, texts and lists in place of NumPy's."""
     if isinstance(value, Mapping):
-        return {name: _to_plain(each) for name, each in value.items()}
+        return {name: _to_plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray | pd.Index):
-        return [_to_plain(each) for each in value]
+        return [_to_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value

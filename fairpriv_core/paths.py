@@ -39,12 +39,12 @@ def read_text(text: str, *, field: str, what: str) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
-        found = content.decode()
+        decoded = content.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{what} cannot be read: {text} ({error}).", field=field) from error
     if len(content) > MOST_BYTES:
         raise BadInput(f"{what} must have at most {MOST_BYTES / 1e6:g} MB, and {text} has more.", field=field)
-    return found
+    return decoded
 
 
 def _refuse(text: str, reason: str, field: str) -> BadInput:

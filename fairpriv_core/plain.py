@@ -67,6 +67,13 @@ def _check(value: Any, where: str, depth: int) -> None:
         raise BadInput(f"{where} must be a number, text, list or table, got {value}; quote it as text.", field=where)
 
 
+def freeze(value: Any) -> Any:
+    """Return JSON's lists as tuples, in mappings too."""
+    if isinstance(value, list):
+        return tuple(freeze(item) for item in value)
+    return {name: freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
 def write_toml(plain: Mapping[str, object]) -> str:
     """Return `plain` as TOML; None, which TOML does not have, is left out."""
     return "\n".join(_write_table(plain, ())) + "\n"

@@ -77,11 +77,11 @@ def _load(group: str, point: Any, own: Collection[str], twice: bool, check: Call
     plugin = Plugin(group, point.name, point.value, package)
     try:
         _check_name(plugin, own, twice)
-        found = _import(plugin, point)
-        _check(plugin, found, check)
+        value = _import(plugin, point)
+        _check(plugin, value, check)
     except BadInput as error:
         return Plugin(group, point.name, point.value, package, fault=to_sentence(str(error)))
-    return Plugin(group, point.name, point.value, package, found)
+    return Plugin(group, point.name, point.value, package, value)
 
 
 def _check_name(plugin: Plugin, own: Collection[str], twice: bool) -> None:
@@ -103,9 +103,9 @@ def _import(plugin: Plugin, point: Any) -> Any:
         raise BadInput(f"{plugin.title} is left out: importing '{plugin.reference}' ended in {sentence}.") from error
 
 
-def _check(plugin: Plugin, found: Any, check: Callable[[str, Any], None]) -> None:
+def _check(plugin: Plugin, value: Any, check: Callable[[str, Any], None]) -> None:
     try:
-        check(plugin.name, found)
+        check(plugin.name, value)
     except BadInput as error:
         raise BadInput(f"{plugin.title} is left out: {error}") from error
     except (Exception, SystemExit) as error:

@@ -77,13 +77,13 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
 
 def mean_interval(values: Iterable[float | None]) -> Mean:
     """Return the mean with its 95 % t interval (Student 1908); None values, NaN and infinities are left out."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    n = len(known)
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    n = len(finite)
     if n == 0:
         return Mean(None, None, None, 0)
-    mean = math.fsum(known) / n
+    mean = math.fsum(finite) / n
     if n == 1:
         return Mean(mean, None, None, 1)
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1) / n)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in finite) / (n - 1) / n)
     half = float(stdtrit(n - 1, 0.975)) * error
     return Mean(mean, mean - half, mean + half, n)

@@ -182,7 +182,7 @@ def show_unseen(text: str) -> str:
     'a\\x1b[31m\\n\\ud800é'
     """
     return "".join(
-        each.encode("unicode_escape").decode() if unicodedata.category(each) in _UNSEEN else each for each in text
+        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _UNSEEN else sign for sign in text
     )
 
 
@@ -202,8 +202,8 @@ def to_sentence(message: str) -> str:
     >>> len(to_sentence("9" * 5000)), len(to_sentence("no file " * 1000))
     (150, 400)
     """
-    seen = show_unseen(message)
-    words = re.sub(rf"\S{{{_MOST_OF_WORD + 1},}}", lambda found: shorten(found[0], _MOST_OF_WORD), seen)
+    visible = show_unseen(message)
+    words = re.sub(rf"\S{{{_MOST_OF_WORD + 1},}}", lambda found: shorten(found[0], _MOST_OF_WORD), visible)
     return shorten(words, MOST_OF_SENTENCE)
 
 
@@ -215,5 +215,5 @@ def drop_folders(text: str, file: str | None = None) -> str:
     >>> drop_folders("/my files/a.csv is gone", "/my files/a.csv")
     'a.csv is gone'
     """
-    known = text if file is None else text.replace(f"{Path(file).parent}/", "")
-    return _FOLDERS.sub("", known)
+    shortened = text if file is None else text.replace(f"{Path(file).parent}/", "")
+    return _FOLDERS.sub("", shortened)

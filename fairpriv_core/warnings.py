@@ -31,11 +31,11 @@ class TrainingWarning(FairprivWarning):
 _GRAVITY = (FairprivWarning, DataWarning, TrainingWarning, PrivacyWarning)
 
 
-def warn_once(found: Sequence[FairprivWarning]) -> None:
+def warn_once(doubts: Sequence[FairprivWarning]) -> None:
     """Warn of all that was found at once, by the gravest kind there is; of nothing where nothing was."""
-    if found:
-        kind = max((type(each) for each in found), key=_GRAVITY.index)
-        warn(kind(" ".join(map(str, found))))
+    if doubts:
+        kind = max((type(warning) for warning in doubts), key=_GRAVITY.index)
+        warn(kind(" ".join(map(str, doubts))))
 
 
 def warn(warning: FairprivWarning) -> None:

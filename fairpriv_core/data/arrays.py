@@ -33,22 +33,22 @@ def read_values(given: Any, rows: Any) -> list[Hashable]:
     return list(values[:, 0]) if values.shape[1] == 1 else [tuple(row) for row in values]
 
 
-def find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
+def find_column(frame: pd.DataFrame, place: Any) -> Hashable:
     """Return the name of a column that is named, or counted from 0; BadInput where there is none."""
-    if wanted in frame.columns:
-        return str(wanted) if isinstance(wanted, str) else wanted
-    if isinstance(wanted, int | np.integer) and 0 <= wanted < frame.shape[1]:
-        label: Hashable = frame.columns[int(wanted)]
+    if place in frame.columns:
+        return str(place) if isinstance(place, str) else place
+    if isinstance(place, int | np.integer) and 0 <= place < frame.shape[1]:
+        label: Hashable = frame.columns[int(place)]
         return label
     raise BadInput(
-        f"sensitive_feature_ids names the column {wanted!r}, and X has {list(frame.columns)}.",
+        f"sensitive_feature_ids names the column {place!r}, and X has {list(frame.columns)}.",
         field="sensitive_feature_ids",
     )
 
 
 def as_groups(listed: Any) -> tuple[Hashable, ...]:
     """Return groups as they are listed, those of several columns as tuples."""
-    return tuple(tuple(each) if isinstance(each, list) else each for each in listed)
+    return tuple(tuple(group) if isinstance(group, list) else group for group in listed)
 
 
 def name_group(group: Hashable) -> str:
@@ -58,8 +58,8 @@ def name_group(group: Hashable) -> str:
 
 def to_exact(y: Any) -> Any:
     """Return labels y as they are, with whole numbers of pandas' own kind as NumPy's: scikit-learn makes them float."""
-    whole = isinstance(y, pd.Series) and y.dtype.name in _WHOLE and not y.isna().any()
-    return y.to_numpy(y.dtype.name.lower()) if whole else y
+    is_exact = isinstance(y, pd.Series) and y.dtype.name in _WHOLE and not y.isna().any()
+    return y.to_numpy(y.dtype.name.lower()) if is_exact else y
 
 
 def require_exact(values: Iterable[Any], field: str) -> None:

@@ -328,5 +328,5 @@ def list_plugins() -> tuple[plugins.Plugin, ...]:
 
 def default_split(dataset: str | None) -> str:
     """Return the split that is taken unless another is named; of what is no benchmark by the rows' numbers."""
-    known = problems().get(dataset or "")
-    return "rows" if known is None else known.split
+    problem = problems().get(dataset or "")
+    return "rows" if problem is None else problem.split

@@ -52,7 +52,7 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
         "license": problem.licence,
         "citeAs": problem.citation,
         **({"usageInfo": problem.terms} if problem.terms else {}),
-        "distribution": [each for source in sources for each in _describe_source(source)],
+        "distribution": [file for source in sources for file in _describe_source(source)],
         "recordSet": [_describe_rows(problem, sources)],
         "rai:personalSensitiveInformation": list(dict.fromkeys(_name_sensitive(problem))),
         "rai:dataBiases": list(problem.caveats),
@@ -79,7 +79,7 @@ def _describe_source(source: Source) -> list[dict[str, Any]]:
 
 def _describe_rows(problem: Problem, sources: tuple[Source, ...]) -> dict[str, Any]:
     labels = {label.column.name for label in problem.labels}
-    columns = [_describe_column(each, each.name in labels, sources) for each in problem.columns.values()]
+    columns = [_describe_column(column, column.name in labels, sources) for column in problem.columns.values()]
     return {"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": columns}
 
 
@@ -93,8 +93,8 @@ def _describe_column(column: Column, label: bool, sources: tuple[Source, ...]) -
     if not sources or sources[0].layout.kind == "idx":
         return {**field, "dataType": kind}
     written = {own: name for name, own in sources[0].layout.rename}.get(column.name, column.name)
-    found = {"fileObject": {"@id": sources[0].path}, "extract": {"column": written}}
-    return {**field, "dataType": kind, "source": found}
+    source = {"fileObject": {"@id": sources[0].path}, "extract": {"column": written}}
+    return {**field, "dataType": kind, "source": source}
 
 
 def _name_sensitive(problem: Problem) -> list[str]:

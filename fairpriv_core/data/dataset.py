@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from fairpriv_core.seeds import public_generator
 
 SPLITS = ("rows", "stratified", "people", "official")
 TEST_SHARE = 0.25
+_OF_EACH_ROW = ("y", "group", "official_test", "unit", "row", "present", "weight")
 _SPLIT_ASSUMED = (
     "Which rows are training rows is assumed public: the split is stratified by the label, so it depends on all labels."
 )
@@ -92,7 +94,7 @@ class Dataset:
 
     @property
     def people(self) -> int:
-        """The number of those whom the records are about."""
+        """The number of people whom the records are about."""
         return self.n if self.unit is None else len(np.unique(self.unit))
 
     @property
@@ -117,13 +119,9 @@ class Dataset:
 
     def take(self, index: np.ndarray) -> Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
-        official = None if self.official_test is None else self.official_test[index]
-        unit = None if self.unit is None else self.unit[index]
-        row = None if self.row is None else self.row[index]
-        selected = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
-        present = None if self.present is None else self.present[index]
-        weight = None if self.weight is None else self.weight[index]
-        return replace(selected, official_test=official, unit=unit, row=row, present=present, weight=weight)
+        by_row = {name: getattr(self, name) for name in _OF_EACH_ROW}
+        selected: dict[str, Any] = {name: None if values is None else values[index] for name, values in by_row.items()}
+        return replace(self, X=select_rows(self.X, index), **selected)
 
     def without_nulls(self) -> Dataset:
         """Return the records that have a label and a group."""
@@ -199,24 +197,24 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     """
     _check_split(dataset, split)
     if dataset.official_test is not None and (split == "official" or dataset.one_split):
-        chosen = dataset.official_test
+        is_test = dataset.official_test
     elif split == "people":
         assert dataset.unit is not None
-        chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
+        is_test = _draw_units(dataset.unit, public_generator(seed, "split"))
     elif split == "rows":
-        chosen = _draw_rows(dataset, public_generator(seed, "split"))
+        is_test = _draw_rows(dataset, public_generator(seed, "split"))
     else:
         strata = dataset.y if dataset.present is None else np.where(dataset.present, dataset.y, dataset.labels)
-        chosen = _draw_test(strata, dataset.labels + (dataset.present is not None), public_generator(seed, "split"))
+        is_test = _draw_test(strata, dataset.labels + (dataset.present is not None), public_generator(seed, "split"))
         dataset = _assume(dataset, _SPLIT_ASSUMED, ("record",))
-    train, test = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     ratio = dataset.group_ratio
     if ratio is not None:
-        drawn = public_generator(seed, "group ratio")
+        generator = public_generator(seed, "group ratio")
         there = np.ones(len(train), bool) if dataset.present is None else dataset.present[train]
         members = train[there]
-        kept = members[undersample_groups(dataset.group[members], ratio, dataset.groups, drawn)]
-        train = np.sort(np.concatenate([kept, train[~there]]))
+        rest_of_members = members[undersample_groups(dataset.group[members], ratio, dataset.groups, generator)]
+        train = np.sort(np.concatenate([rest_of_members, train[~there]]))
         dataset = _assume(dataset, assume_undersampled(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 
@@ -238,9 +236,9 @@ def _check_split(dataset: Dataset, split: str) -> None:
 
 
 def _assume(dataset: Dataset, sentence: str, threat_models: tuple[str, ...]) -> Dataset:
-    known = dataset.assumptions
-    more = {model: (*known.get(model, ()), sentence) for model in threat_models}
-    return replace(dataset, assumptions={**known, **more})
+    sentences = dataset.assumptions
+    more = {model: (*sentences.get(model, ()), sentence) for model in threat_models}
+    return replace(dataset, assumptions={**sentences, **more})
 
 
 def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np.ndarray:
@@ -250,18 +248,18 @@ def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np
     sizes = np.floor(exact).astype(np.int64)
     short = math.ceil(len(y) * TEST_SHARE) - int(sizes.sum())
     sizes[np.argsort(sizes - exact, kind="stable")[:short]] += 1
-    chosen = np.zeros(len(y), dtype=bool)
+    mask = np.zeros(len(y), dtype=bool)
     for label, size in enumerate(sizes):
-        chosen[generator.permutation(np.flatnonzero(y == label))[:size]] = True
-    return chosen
+        mask[generator.permutation(np.flatnonzero(y == label))[:size]] = True
+    return mask
 
 
 def _draw_rows(dataset: Dataset, generator: np.random.Generator) -> np.ndarray:
     """Return a mask (n,) of the rows whose numbers are among a quarter, rounded up, of all numbers that were read."""
-    read = dataset.n if dataset.row is None else dataset.rows_read
-    chosen = np.zeros(read, dtype=bool)
-    chosen[generator.permutation(read)[: math.ceil(read * TEST_SHARE)]] = True
-    mask: np.ndarray = chosen if dataset.row is None else chosen[dataset.row]
+    count = dataset.n if dataset.row is None else dataset.rows_read
+    is_test = np.zeros(count, dtype=bool)
+    is_test[generator.permutation(count)[: math.ceil(count * TEST_SHARE)]] = True
+    mask: np.ndarray = is_test if dataset.row is None else is_test[dataset.row]
     return mask
 
 

@@ -21,8 +21,8 @@ def check_problem(name: str, problem: Any) -> None:
     _require(problem.name == name, f"the problem's name must be the entry point's '{name}', got '{problem.name}'.")
     for word in _WORDS:
         _require(bool(str(getattr(problem, word)).strip()), f"{word} must be text, got none.")
-    one = bool(problem.editions or problem.pictures) != bool(problem.generate)
-    _require(one, "a data set has files (editions or pictures) or a generator (generate), and not both.")
+    exclusive = bool(problem.editions or problem.pictures) != bool(problem.generate)
+    _require(exclusive, "a data set has files (editions or pictures) or a generator (generate), and not both.")
     for source in (source for edition in problem.editions for source in edition):
         _check_source(source)
     for column_name, column in problem.columns.items():
@@ -48,8 +48,8 @@ def _check_source(source: Source) -> None:
     _require(second, f"a source's mirror must begin with https://, got '{source.mirror}'.")
     known = re.fullmatch("[0-9a-f]{64}", source.sha256) is not None
     _require(known, f"a source's sha256 must have 64 hex digits, got '{source.sha256}'.")
-    both = (source.member is None) == (source.archive_sha256 is None)
-    _require(both, f"member and archive_sha256 of '{source.path}' must be given both or not at all.")
+    in_archive = (source.member is None) == (source.archive_sha256 is None)
+    _require(in_archive, f"member and archive_sha256 of '{source.path}' must be given both or not at all.")
 
 
 def _check_column(column: Column) -> None:
@@ -60,8 +60,8 @@ def _check_column(column: Column) -> None:
         rising = list(column.edges) == sorted(set(column.edges))
         _require(rising, f"the edges of {name} must be rising numbers, got {column.edges}.")
         return
-    several = len(set(column.categories)) == len(column.categories) > 1
-    _require(several, f"{name} must have two or more categories, each once, got {column.categories}.")
+    distinct = len(set(column.categories)) == len(column.categories) > 1
+    _require(distinct, f"{name} must have two or more categories, each once, got {column.categories}.")
     unknown = {category for _, category in column.recode} - set(column.categories)
     _require(not unknown, f"{name} recodes to what is no category of it: {', '.join(sorted(unknown))}.")
 
@@ -81,12 +81,12 @@ def _check_label(label: Label, *, images: bool) -> None:
 def _check_roles(problem: Problem) -> None:
     columns = problem.columns
     _require(bool(problem.sensitive), "sensitive must name a column whose groups are compared, got none.")
-    named = {part.partition(":")[0] for text in problem.sensitive for part in text.split("+")}
-    unknown = sorted(named - set(columns))
+    names = {part.partition(":")[0] for text in problem.sensitive for part in text.split("+")}
+    unknown = sorted(names - set(columns))
     _require(not unknown, f"sensitive names what is no column: {', '.join(unknown)}.")
     for grouping in problem.groupings:
         _require(grouping.column in columns, f"a grouping is of '{grouping.column}', which is no column.")
-        one = bool(grouping.edges) != bool(grouping.values)
-        _require(one, f"the grouping of '{grouping.column}' must have values or edges, and not both.")
+        exclusive = bool(grouping.edges) != bool(grouping.values)
+        _require(exclusive, f"the grouping of '{grouping.column}' must have values or edges, and not both.")
     extra = {column.name for column in problem.extra} - set(columns)
     _require(problem.unit is None or problem.unit in extra, f"unit must be an extra column, got '{problem.unit}'.")

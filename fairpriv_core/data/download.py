@@ -50,9 +50,9 @@ def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source,
     """
     for edition in editions:
         places = [(source, find_local(source)) for source in edition]
-        here = [(source, place) for source, place in places if place is not None]
-        if len(here) == len(edition):
-            return here
+        files = [(source, place) for source, place in places if place is not None]
+        if len(files) == len(edition):
+            return files
     return [(source, find_local(source) or _download(source)) for source in editions[0]]
 
 
@@ -106,9 +106,9 @@ def _download(source: Source) -> Path:
     """Fetch one file into the user's cache, from its second address where the first does not give it."""
     place = cache_folder() / source.path
     mirrored = replace(source, url=source.mirror, member=None, archive_sha256=None)
-    for each in (source, mirrored) if source.mirror else (source,):
+    for address in (source, mirrored) if source.mirror else (source,):
         try:
-            _retrieve(each, place)
+            _retrieve(address, place)
             break
         except (OSError, ValueError) as error:
             failed = error
@@ -141,8 +141,8 @@ def _retrieve(source: Source, place: Path) -> None:
 
 def is_confirmed(problem: Problem) -> bool:
     """Return whether a benchmark's terms are confirmed, by the variable or by an earlier `confirm`, or ask nothing."""
-    named = os.environ.get(VARIABLE, "").replace(",", " ").split()
-    return not problem.terms or _name(problem) in named or _place(problem).exists()
+    names = os.environ.get(VARIABLE, "").replace(",", " ").split()
+    return not problem.terms or _name(problem) in names or _place(problem).exists()
 
 
 def check_terms(problem: Problem) -> None:

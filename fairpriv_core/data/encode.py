@@ -31,9 +31,9 @@ class Encoder:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        named = [(column.name, name) for column in schema for name in name_features(column)]
-        self.sources = tuple(source for source, _ in named)
-        self.feature_names = tuple(name for _, name in named)
+        pairs = [(column.name, name) for column in schema for name in name_features(column)]
+        self.sources = tuple(source for source, _ in pairs)
+        self.feature_names = tuple(name for _, name in pairs)
 
     def transform(self, table: Table) -> np.ndarray:
         """Return the features, (n, d) float32; a value that the schema does not list gives zeros.

@@ -44,13 +44,13 @@ def read_benchmark(problem: Problem) -> RawTable:
         table = problem.generate()
         return RawTable(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
     files = find_files(problem)
-    wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
+    columns = {**problem.columns, **{column.name: column for column in problem.extra}}
     cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
     read = _read_file if problem.shipped is None else _read_part
-    tables = [_declare(read(source, path, wanted), wanted, cuts) for source, path in files]
-    whole = join_tables(tables)
-    selected = _filter_rows(problem, whole)
-    rows = take_rows({name: whole[name] for name in problem.columns}, selected)
+    tables = [_declare(read(source, path, columns), columns, cuts) for source, path in files]
+    all_rows = join_tables(tables)
+    selected = _filter_rows(problem, all_rows)
+    rows = take_rows({name: all_rows[name] for name in problem.columns}, selected)
     parts = [
         np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
     ]
@@ -61,7 +61,7 @@ def read_benchmark(problem: Problem) -> RawTable:
         hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest(),
         problem.caveats,
         official_test=np.concatenate(parts)[selected] if any(source.part for source, _ in files) else None,
-        unit=None if problem.unit is None else to_numbers(whole[problem.unit])[selected].astype(np.int64),
+        unit=None if problem.unit is None else to_numbers(all_rows[problem.unit])[selected].astype(np.int64),
         unit_name=problem.unit or "",
     )
 
@@ -90,17 +90,17 @@ def _note_filter(declared: Declared, *, published: int, left: int) -> Declared:
     return replace(declared, assumed=(*declared.assumed, note))
 
 
-def _declare(table: Mapping[str, Cells], wanted: Mapping[str, Column], cuts: Mapping[str, float]) -> dict[str, Cells]:
-    return {name: _apply(column, table[name], cuts.get(name)) for name, column in wanted.items()}
+def _declare(table: Mapping[str, Cells], columns: Mapping[str, Column], cuts: Mapping[str, float]) -> dict[str, Cells]:
+    return {name: _apply(column, table[name], cuts.get(name)) for name, column in columns.items()}
 
 
-def _read_part(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Cells]:
+def _read_part(source: Source, path: Path, names: Collection[str]) -> dict[str, Cells]:
     """Return the rows of a published file from the file that ships in its place."""
     table = read_table(path).table
-    return take_rows({name: table[name] for name in wanted}, match_values(table["part"], [source.part or ""], {}) == 0)
+    return take_rows({name: table[name] for name in names}, match_values(table["part"], [source.part or ""], {}) == 0)
 
 
-def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Cells]:
+def _read_file(source: Source, path: Path, names: Collection[str]) -> dict[str, Cells]:
     """Return the columns of a published file, the wanted ones by the names of the code book."""
     rename = dict(source.layout.rename)
     if source.layout.kind == "workbook":
@@ -108,14 +108,14 @@ def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str,
     elif source.layout.kind == "parquet":
         table = read_table(path).table
     else:
-        table = _read_text(path, source.layout, wanted, rename)
+        table = _read_text(path, source.layout, names, rename)
     return {rename.get(name, name): column for name, column in table.items()}
 
 
-def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Cells]:
+def _read_text(path: Path, layout: Layout, names_in_book: Collection[str], rename: dict[str, str]) -> dict[str, Cells]:
     header = list(layout.columns) or _read_header(path, layout)
     unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
-    columns = [name for name in unique if rename.get(name, name) in wanted]
+    columns = [name for name in unique if rename.get(name, name) in names_in_book]
     skip = layout.skip if layout.columns else layout.skip + 1
     form = Form(separator=layout.separator, names=tuple(unique), skip=skip)
     return read_csv(path, form, columns=columns).table
@@ -191,7 +191,7 @@ def declare(spec: DataSpec) -> Declared:
 
 
 def _find_problem(spec: DataSpec) -> Problem:
-    known = problems()
+    catalogue = problems()
     name = spec.dataset or ""
-    known_names("dataset", [name], known)
-    return encode_as(known[name], spec.encoding)
+    known_names("dataset", [name], catalogue)
+    return encode_as(catalogue[name], spec.encoding)

@@ -66,8 +66,8 @@ def guess_column(name: str, column: Cells) -> Column:
     """Return what a column of a file seems to be: a feature, whose a row is, or left out; of which type, and why."""
     distinct = count_values(column)
     if distinct < 2:
-        held = "one value throughout" if distinct else "no value at all"
-        return _leave_out(name, "category", f"column '{name}' has {held} and is not used.")
+        content = "one value throughout" if distinct else "no value at all"
+        return _leave_out(name, "category", f"column '{name}' has {content} and is not used.")
     present = len(column) - int(find_missing(column).sum())
     if isinstance(column, Numbers):
         return _guess_numbers(name, column, present, distinct)
@@ -105,11 +105,11 @@ def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> C
         return _build_dates(name, column, "ymd")
     if distinct == present > _ROWS_FOR_BINS:
         return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
-    named = bool(split_words(name) & _CODE_WORDS)
-    if named and distinct > _MOST_NAMED_CODES:
+    is_code = bool(split_words(name) & _CODE_WORDS)
+    if is_code and distinct > _MOST_NAMED_CODES:
         sentence = f"column '{name}' holds codes, more than {_MOST_NAMED_CODES:,} different ones, and is not used."
         return _leave_out(name, "code", sentence)
-    return Column(name, type="code" if distinct <= MOST_CODES or named else "whole number")
+    return Column(name, type="code" if distinct <= MOST_CODES or is_code else "whole number")
 
 
 def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column:
@@ -143,11 +143,11 @@ def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
 
     It quotes the text, for the file's owner; the second one does not.
     """
-    others = [value for value in values if not _is_number(value)]
+    texts = [value for value in values if not _is_number(value)]
     if values and all(_is_number(value.replace(",", ".")) for value in values):
         return (commas := f"column '{name}' seems to hold numbers with decimal commas; write them with points."), commas
-    if len(others) < 0.2 * len(values) and not (len(others) > 2 and all(map(_MIXED_CODE.fullmatch, others))):
-        sentence = f"column '{name}' holds categories because of '{others[0][:40]}'; correct it to have numbers."
+    if len(texts) < 0.2 * len(values) and not (len(texts) > 2 and all(map(_MIXED_CODE.fullmatch, texts))):
+        sentence = f"column '{name}' holds categories because of '{texts[0][:40]}'; correct it to have numbers."
         return sentence, f"column '{name}' holds categories, not numbers, because of one of its values."
     long = next((value for value in values if value.count("\n") > _MOST_LINES), None)
     if long is not None:
@@ -181,53 +181,53 @@ def _is_number(text: str) -> bool:
     return not math.isnan(parse_number(text))
 
 
-def measure(said: Column, column: Cells) -> Column:
+def measure(spec: Column, column: Cells) -> Column:
     """Return a feature as a schema states it; what it does not state is read from the rows.
 
     Raises BadInput where no row has a value of the type that is said.
     """
-    values = column if said.date is None else take_part(column, said.date)
-    if said.is_quantity and not np.isfinite(to_numbers(values)).any():
-        held = "dates" if said.date else "numbers"
-        raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
-    measured = measure_column(said, values) if said.is_quantity else _list_categories(said, values)
-    return measured if said.missing is None else replace(measured, missing=said.missing)
+    values = column if spec.date is None else take_part(column, spec.date)
+    if spec.is_quantity and not np.isfinite(to_numbers(values)).any():
+        content = "dates" if spec.date else "numbers"
+        raise BadInput(f"column '{spec.name}' is said to hold {content}, and no row has one.", field="schema")
+    column_of_rows = measure_column(spec, values) if spec.is_quantity else _list_categories(spec, values)
+    return column_of_rows if spec.missing is None else replace(column_of_rows, missing=spec.missing)
 
 
-def _list_categories(said: Column, values: Cells) -> Column:
+def _list_categories(spec: Column, values: Cells) -> Column:
     coded = to_codes(values)
     assert coded is not None
-    listed = coded.values if said.date else said.categories or _list_most_frequent(coded)
-    spellings = by_value(_keep_recode(said, listed))
-    return replace(said, categories=listed, spellings=spellings, missing=bool((coded.codes < 0).any()))
+    listed = coded.values if spec.date else spec.categories or _list_most_frequent(coded)
+    spellings = by_value(_keep_recode(spec, listed))
+    return replace(spec, categories=listed, spellings=spellings, missing=bool((coded.codes < 0).any()))
 
 
-def _keep_recode(said: Column, listed: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _keep_recode(spec: Column, listed: Collection[str]) -> tuple[tuple[str, str], ...]:
     """Return the further texts of those values that are listed."""
     known = {canonical(value): value for value in listed}
-    return tuple((text, known[canonical(value)]) for text, value in said.recode if canonical(value) in known)
+    return tuple((text, known[canonical(value)]) for text, value in spec.recode if canonical(value) in known)
 
 
-def declare(said: Column) -> Column:
+def declare(spec: Column) -> Column:
     """Return a feature as a declared schema states it: centred in its range, which is four scales wide.
 
     `range` and `categories` must be stated: see `check_declared`.
     """
-    if not said.is_quantity:
-        dated = MONTHS if said.part == "month" else WEEKDAYS
-        return replace(said, categories=dated) if said.date else said
-    assert said.range is not None
-    low, high = shape_numbers(np.array(said.range), log=bool(said.log))
-    return replace(said, center=float((low + high) / 2), scale=float((high - low) / 4))
+    if not spec.is_quantity:
+        dated = MONTHS if spec.part == "month" else WEEKDAYS
+        return replace(spec, categories=dated) if spec.date else spec
+    assert spec.range is not None
+    low, high = shape_numbers(np.array(spec.range), log=bool(spec.log))
+    return replace(spec, center=float((low + high) / 2), scale=float((high - low) / 4))
 
 
-def state(said: Column, found: Column) -> Column:
-    """Return what is said of a feature with what was `found` of it, so that a schema states all."""
-    said = replace(said, missing=found.missing or None)
-    if not found.is_quantity:
-        return replace(said, categories=() if said.date else found.categories)
-    low, high = (float(str(np.float32(edge))) for edge in (found.low, found.high))  # as it is written in the file
-    return replace(said, range=(low, high) if low < high else None, edges=found.edges, log=found.log or None)
+def state(spec: Column, column: Column) -> Column:
+    """Return what is said of a feature with what was measured of it, `column`, so that a schema states all."""
+    spec = replace(spec, missing=column.missing or None)
+    if not column.is_quantity:
+        return replace(spec, categories=() if spec.date else column.categories)
+    low, high = (float(str(np.float32(edge))) for edge in (column.low, column.high))  # as it is written in the file
+    return replace(spec, range=(low, high) if low < high else None, edges=column.edges, log=column.log or None)
 
 
 def _list_most_frequent(coded: Codes) -> tuple[str, ...]:
@@ -237,29 +237,29 @@ def _list_most_frequent(coded: Codes) -> tuple[str, ...]:
     return sort_values(tuple(coded.values[index] for index in often if counts[index]))
 
 
-def measure_column(said: Column, column: Cells) -> Column:
+def measure_column(spec: Column, column: Cells) -> Column:
     """Return range, center, scale and bins of a numeric column, from its finite values; it must have one.
 
-    What `said` states of range, bins and logarithm is not measured.
+    What `spec` states of range, bins and logarithm is not measured.
     """
     values = to_numbers(column)
     absent = ~np.isfinite(values)
-    values = values[~absent] if said.range is None else np.clip(values[~absent], *said.range)
+    values = values[~absent] if spec.range is None else np.clip(values[~absent], *spec.range)
     size = np.abs(values)
-    log = bool(size.max() > 20 * (1 + np.median(size))) if said.log is None else said.log
+    log = bool(size.max() > 20 * (1 + np.median(size))) if spec.log is None else spec.log
     shaped = shape_numbers(values, log=log)
     edges: tuple[float, ...] = ()
     if len(values) >= _ROWS_FOR_BINS:
         tenths = np.quantile(values, np.arange(0.1, 0.95, 0.1), method="lower")
-        digits = 3 if said.date is None else 4
+        digits = 3 if spec.date is None else 4
         edges = tuple(float(f"{edge:.{digits}g}") for edge in np.unique(tenths) if edge > values.min())
-    low, high = said.range or (float(values.min()), float(values.max()))
+    low, high = spec.range or (float(values.min()), float(values.max()))
     return replace(
-        said,
+        spec,
         range=(low, high),
         center=float(f"{shaped.mean():.4g}"),
         scale=float(f"{shaped.std():.4g}") or 1.0,
         log=log,
-        edges=said.edges or tuple(sorted(set(edges))),
+        edges=spec.edges or tuple(sorted(set(edges))),
         missing=bool(absent.any()),
     )

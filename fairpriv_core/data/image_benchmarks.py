@@ -80,8 +80,8 @@ def read_unbalanced(problem: Problem, _: bool) -> Pictures:
 def keep_rare(digits: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Return the positions that stay, rising; `digits` (n,) and `test` (n,), the mask of the published test images."""
     rare = np.flatnonzero((digits == RARE) & ~test)
-    drawn = public_generator(RARE_SEED, "mnist_unbalanced").permutation(rare)[:RARE_KEPT]
-    return np.sort(np.concatenate([np.setdiff1d(np.arange(len(digits)), rare), drawn]))
+    sample = public_generator(RARE_SEED, "mnist_unbalanced").permutation(rare)[:RARE_KEPT]
+    return np.sort(np.concatenate([np.setdiff1d(np.arange(len(digits)), rare), sample]))
 
 
 def read_idx(path: Path, dimensions: int) -> np.ndarray:
@@ -123,8 +123,8 @@ def read_large(_: Problem, skip: bool) -> Pictures:
 
 def find_folder() -> Path | None:
     """Return the folder of the original files that the person names; None where they name none."""
-    named = os.environ.get(VARIABLE)
-    return Path(named).expanduser() if named else None
+    folder = os.environ.get(VARIABLE)
+    return Path(folder).expanduser() if folder else None
 
 
 def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
@@ -135,7 +135,7 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
     """
     names = sorted(path.name for path in folder.glob("*.jpg")) if folder.is_dir() else []
     labels = {name: _read_name(name) for name in names}
-    known = {name: found for name, found in labels.items() if found is not None}
+    known = {name: persons for name, persons in labels.items() if persons is not None}
     if not known:
         raise BadInput(
             f"{VARIABLE} must name a folder of files like 26_1_2_20170116184024662.jpg.chip.jpg, got {folder}.",
@@ -143,9 +143,9 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
         )
     notes = [_check_names([name for name in names if labels[name] is None], len(names), skip=skip)]
     listed = list(known)
-    pixels, selected, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
+    pixels, selected, caveat = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
     age, gender, race = np.array([known[listed[at]] for at in selected]).T
-    remarks = tuple(note for note in (*notes, lost) if note)
+    remarks = tuple(note for note in (*notes, caveat) if note)
     return Faces(pixels, age, gender, race, "", remarks)
 
 
@@ -167,7 +167,7 @@ def _read_name(name: str) -> tuple[int, int, int] | None:
 
 
 def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
-    """Return what is said of files whose labels are unknown; those that only lack the race are left out without ado."""
+    """Return what is said of files whose labels are unknown; files that lack only the race are left out silently."""
     lacking = [name for name in strange if re.fullmatch(r"\d+_[01]_\d{17}\.jpg\.chip\.jpg", name)]
     other = [name for name in strange if name not in lacking]
     if other and not skip:
@@ -178,8 +178,8 @@ def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
             "unreadable = skip.",
             field="unreadable",
         )
-    lost = [(len(lacking), "gives no race"), (len(other), "gives labels outside the mapping")]
-    files = " and ".join(f"{_count(number, 'file')} whose name {what}" for number, what in lost if number)
+    counts = [(len(lacking), "gives no race"), (len(other), "gives labels outside the mapping")]
+    files = " and ".join(f"{_count(number, 'file')} whose name {what}" for number, what in counts if number)
     return f"{files} {'was' if len(strange) == 1 else 'were'} left out." if strange else ""
 
 
@@ -189,9 +189,9 @@ def _count(number: int, what: str) -> str:
 
 def _read_prepared(path: Path) -> Faces:
     """Return the faces of an array that was made like `read_small`'s, for tests: 15,000 of them."""
-    with np.load(path, allow_pickle=False) as stored:
-        pixels = Pixels(stored["pixels"][:, None])
-        age, gender, race = (stored[name].astype(np.int64) for name in ("age", "gender", "race"))
+    with np.load(path, allow_pickle=False) as arrays:
+        pixels = Pixels(arrays["pixels"][:, None])
+        age, gender, race = (arrays[name].astype(np.int64) for name in ("age", "gender", "race"))
     note = f"These are {len(pixels):,} of the 23,705 faces, prepared for tests."
     return Faces(pixels, age, gender, race, _PREPARED.sha256, (note,))
 

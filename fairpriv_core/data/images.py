@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fairpriv_core.data.mapped import stack_blocks, stack_bytes
+from fairpriv_core.data.mapped import BYTES, stack_blocks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.files.table import Table
 
@@ -70,8 +70,8 @@ class Pixels:
     def number_twins(self) -> np.ndarray | None:
         """Return a number (n,) int64 that equal images share; None where no two are equal."""
         seen: dict[bytes, int] = {}
-        named = (hashlib.blake2b(image.tobytes(), digest_size=16).digest() for image in self.values)
-        numbers = np.fromiter((seen.setdefault(name, len(seen)) for name in named), np.int64, len(self))
+        digests = (hashlib.blake2b(image.tobytes(), digest_size=16).digest() for image in self.values)
+        numbers = np.fromiter((seen.setdefault(name, len(seen)) for name in digests), np.int64, len(self))
         return None if len(seen) == len(self) else numbers
 
 
@@ -150,9 +150,9 @@ class _Reading:
                     field="file",
                 )
         elif size != self.first[1]:
-            one, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
+            own, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
             raise BadInput(
-                f"images must be of one size: {self.first[0]} has {one}, {name} has {other}; make them alike first.",
+                f"images must be of one size: {self.first[0]} has {own}, {name} has {other}; make them alike first.",
                 field="file",
             )
 
@@ -179,7 +179,7 @@ def decode_images(
     if start is None:
         raise BadInput(f"none of {len(names):,} images can be read: {_list(reading.broken)}.", field="file")
     height, width = target.size or (reading.first or ("", (0, 0)))[1][::-1]
-    stacked = stack_bytes(chain([start], images), rows=len(names), columns=start.shape[1])
+    stacked = stack_blocks(chain([start], images), rows=len(names), columns=start.shape[1], kind=BYTES)
     if reading.broken and not skip:
         raise BadInput(
             f"{len(reading.broken):,} of {len(names):,} images cannot be read: {_list(reading.broken)}; "
@@ -188,11 +188,11 @@ def decode_images(
         )
     selected = np.array(reading.selected, dtype=np.int64)
     values = stacked[: len(selected)].reshape(len(selected), 3 if reading.colour else 1, height, width)
-    lost = len(reading.broken)
+    n_broken = len(reading.broken)
     return (
         Pixels(values),
         selected,
-        f"{lost:,} of {len(names):,} images cannot be read and were left out." if lost else "",
+        f"{n_broken:,} of {len(names):,} images cannot be read and were left out." if n_broken else "",
     )
 
 
@@ -204,8 +204,8 @@ def _flatten(image: Image.Image, colour: bool, size: tuple[int, int] | None) -> 
     if size is not None and image.size != size[::-1]:
         image = image.resize(size[::-1], Image.Resampling.BILINEAR)
     values = np.asarray(image)
-    whole = values.transpose(2, 0, 1) if colour else values
-    return whole.reshape(1, -1)
+    channels = values.transpose(2, 0, 1) if colour else values
+    return channels.reshape(1, -1)
 
 
 def _format_fault(error: Exception) -> str:

@@ -20,19 +20,23 @@ from fairpriv_core.errors import RunFailed
 #: bytes from which a matrix is kept in a file
 MAPPED_FROM = 256 << 20
 ROWS_AT_ONCE = 1 << 16
+FLOATS, BYTES = np.dtype(np.float32), np.dtype(np.uint8)
 
 
-def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int) -> np.ndarray:
-    """Return `blocks` (each (m, columns), `rows` in all) one below the other: (rows, columns) float32, writable.
+def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int, kind: np.dtype = FLOATS) -> np.ndarray:
+    """Return `blocks` (each (m, columns), `rows` in all at most) one below the other: (rows, columns), writable.
 
-    Raises RunFailed where the folder for temporary files cannot hold them.
+    What follows the last block is void. Raises RunFailed where the folder for temporary files cannot hold them.
     """
-    return _stack(blocks, (rows, columns), np.dtype(np.float32))
-
-
-def stack_bytes(blocks: Iterable[np.ndarray], *, rows: int, columns: int) -> np.ndarray:
-    """Return `blocks` like `stack_blocks`, as uint8; there may be fewer rows than `rows`, what follows them is void."""
-    return _stack(blocks, (rows, columns), np.dtype(np.uint8))
+    shape = (rows, columns)
+    if kind.itemsize * math.prod(shape) >= MAPPED_FROM:
+        return _stack_in_file(blocks, shape, kind)
+    matrix = np.empty(shape, dtype=kind)
+    start = 0
+    for block in blocks:
+        matrix[start : start + len(block)] = block
+        start += len(block)
+    return matrix
 
 
 def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -41,17 +45,6 @@ def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
     starts = range(0, len(positions), ROWS_AT_ONCE)
     blocks = (matrix[positions[start : start + ROWS_AT_ONCE]] for start in starts)
     return stack_blocks(blocks, rows=len(positions), columns=matrix.shape[1])
-
-
-def _stack(blocks: Iterable[np.ndarray], shape: tuple[int, int], kind: np.dtype) -> np.ndarray:
-    if kind.itemsize * math.prod(shape) >= MAPPED_FROM:
-        return _stack_in_file(blocks, shape, kind)
-    whole = np.empty(shape, dtype=kind)
-    start = 0
-    for block in blocks:
-        whole[start : start + len(block)] = block
-        start += len(block)
-    return whole
 
 
 def _stack_in_file(blocks: Iterable[np.ndarray], shape: tuple[int, int], kind: np.dtype) -> np.ndarray:

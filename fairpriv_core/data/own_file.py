@@ -100,9 +100,9 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
 def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
     """Return the sensitive columns and the label, which stands last; BadInput where one is unknown or has no value."""
     attributes = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
-    for one in attributes:
-        if find_missing(table[one.column]).all():
-            raise BadInput(f"every value of '{one.column}' is missing; choose another column.", field="file")
+    for attribute in attributes:
+        if find_missing(table[attribute.column]).all():
+            raise BadInput(f"every value of '{attribute.column}' is missing; choose another column.", field="file")
     return attributes
 
 
@@ -118,7 +118,7 @@ def read_columns(
     The column `person` is read as the names that it holds, however many and long they are. Errors as `read_table`.
     """
     alone = schema is not None and schema.values_from != "rows"
-    read_as = {} if schema is None else {one.name: one for one in schema.columns}
+    read_as = {} if schema is None else {column.name: column for column in schema.columns}
     read_as |= {} if person is None else {person: Column(person, "person")}
     stated = UNSTATED if schema is None else schema.file
     reading = read_table(path, read_as=read_as, alone=alone, limit_bytes=limit_bytes, stated=stated)
@@ -136,9 +136,9 @@ def is_guessed(schema: TableSchema | None) -> bool:
 
 def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, Column]:
     """Return what a schema says of a table's columns; without one what they seem to be."""
-    named = {} if schema is None else {column.name: settle_type(column, table) for column in schema.columns}
+    settled = {} if schema is None else {column.name: settle_type(column, table) for column in schema.columns}
     guessed = {name: guess_column(name, column) for name, column in table.items() if is_guessed(schema)}
-    return {name: column for name, column in {**guessed, **named}.items() if name not in without}
+    return {name: column for name, column in {**guessed, **settled}.items() if name not in without}
 
 
 def keep_sign(column: Column, reading: Reading) -> Column:
@@ -173,19 +173,19 @@ def _check_schema(schema: TableSchema | None, attributes: Sequence[Attribute], r
             field="schema",
         )
     if schema.values_from != "rows":
-        *sensitive, label = (one.column for one in attributes)
-        check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in attributes if one.edges})
+        *sensitive, label = (role.column for role in attributes)
+        check_declared(schema, label=label, sensitive=sensitive, cut={role.column for role in attributes if role.edges})
 
 
-def _list_compared(one: Attribute, column: Cells, said: Column | None, learned: bool) -> Column:
+def _list_compared(one: Attribute, column: Cells, spec: Column | None, learned: bool) -> Column:
     """Return the values of a label or sensitive column: declared ones, else those that the rows have."""
-    if not one.edges and said is not None and said.categories:
-        return replace(category(one.column, said.categories).spelled_as(said), randomized=said.randomized)
+    if not one.edges and spec is not None and spec.categories:
+        return replace(category(one.column, spec.categories).spelled_as(spec), randomized=spec.randomized)
     if learned:
         values = list_values(one.column, column, cut=bool(one.edges))
-        if said is None or values.is_quantity:
+        if spec is None or values.is_quantity:
             return values
-        return values.spelled_as(said)
+        return values.spelled_as(spec)
     return Column(one.column)
 
 
@@ -217,23 +217,23 @@ def _number_people(person: str, table: Table, answers: Column | None) -> np.ndar
     return unit
 
 
-def _warn(reading: Reading, said: Mapping[str, Column]) -> tuple[str, ...]:
+def _warn(reading: Reading, specs: Mapping[str, Column]) -> tuple[str, ...]:
     """Return what every reader may know of a table whose columns were guessed: no cell of it, and no count."""
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
     unread = {
         name: f"column '{name}' has cells that are no numbers and count as missing."
-        for name, found in reading.unread.items()
-        if found.what == "number"
+        for name, cells in reading.unread.items()
+        if cells.what == "number"
     }
-    guessed = {name: column.public for name, column in said.items() if column.public}
-    read_as = (text for name, text in (*retyped.items(), *unread.items(), *guessed.items()) if name in said)
+    guessed = {name: column.public for name, column in specs.items() if column.public}
+    read_as = (text for name, text in (*retyped.items(), *unread.items(), *guessed.items()) if name in specs)
     return (*read_as, *reading.unused.values())
 
 
-def _list_left_out(said: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
+def _list_left_out(specs: Mapping[str, Column], schema: TableSchema | None, table: Table) -> dict[str, str]:
     """Return the columns that are no feature, label or sensitive attribute, each with its reason."""
-    named = {} if schema is None else {column.name: column for column in schema.columns}
-    reasons = {name: column.reason for name, column in said.items() if column.role != "feature" and name not in named}
-    by_schema = {name for name, column in named.items() if column.role == "left out"}
-    by_schema |= set() if is_guessed(schema) else set(table).difference(named)
+    stated = {} if schema is None else {column.name: column for column in schema.columns}
+    reasons = {name: column.reason for name, column in specs.items() if column.role != "feature" and name not in stated}
+    by_schema = {name for name, column in stated.items() if column.role == "left out"}
+    by_schema |= set() if is_guessed(schema) else set(table).difference(stated)
     return {**reasons, **{name: f"column '{name}' is left out by the schema." for name in table if name in by_schema}}

@@ -57,16 +57,16 @@ def read_first_row(path: Path, form: Form | None = None) -> dict[str, object]:
         return {name: cell for name, cell in zip(form.names, next(rows, []), strict=False) if name}
     try:
         with open_parts(path) as parts:
-            found = parts.head(1).to_pylist()
+            head = parts.head(1).to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
-    return {name: _plain(cell) for name, cell in (found[0] if found else {}).items()}
+    return {name: _plain(cell) for name, cell in (head[0] if head else {}).items()}
 
 
-def _find(column: str, known: Sequence[str]) -> int:
-    if column not in known:
-        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(known)}.", field="image")
-    return list(known).index(column)
+def _find(column: str, columns: Sequence[str]) -> int:
+    if column not in columns:
+        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(columns)}.", field="image")
+    return list(columns).index(column)
 
 
 def _plain(cell: Any) -> Any:
@@ -117,14 +117,14 @@ def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool, stated
             f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
         )
     names = [cells.name(place) for place in range(len(cells.cells))]
-    pixels, selected, lost = decode_images(names, cells.find, Target(), skip=skip)
+    pixels, selected, caveat = decode_images(names, cells.find, Target(), skip=skip)
     declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
     return replace(
         rows,
         table=take_rows(rows.table, selected),
         declared=declared,
         digest=hashlib.sha256(f"{rows.digest} {pixels.seal()}".encode()).hexdigest(),
-        caveats=(*rows.caveats, *((lost,) if lost else ())),
+        caveats=(*rows.caveats, *((caveat,) if caveat else ())),
         unit=pixels.number_twins(),
         unit_name="picture",
         pixels=pixels,
@@ -138,14 +138,14 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
     """
     columns = find_image_columns(path)
     if len(columns) != 1:
-        found = " and ".join(columns) if columns else "none"
-        raise BadInput(f"the model needs one column of images, and {path.name} has {found}.", field="file")
+        listing = " and ".join(columns) if columns else "none"
+        raise BadInput(f"the model needs one column of images, and {path.name} has {listing}.", field="file")
     cells = _Cells(read_cells(path, columns[0]), path.parent, path.name)
     names = [cells.name(place) for place in range(len(cells.cells))]
     pixels, _, _ = decode_images(names, cells.find, Target(colour=shape[0] > 1), skip=False)
     if pixels.shape != shape:
-        wanted, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
-        raise BadInput(f"the model was trained on images of {wanted}, {path.name} has {got}.", field="file")
+        size, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
+        raise BadInput(f"the model was trained on images of {size}, {path.name} has {got}.", field="file")
     return pixels
 
 

@@ -174,9 +174,9 @@ def outline_data(spec: DataSpec) -> Outline:
     rows = assemble(spec)
     table, groups, labels = rows.raw_table.table, len(rows.plan.group_names), len(rows.plan.label_names)
     cells = {column.name: _cut_cells(column, table) for column in rows.plan.features}
-    here = slice(None) if rows.present is None else rows.present
-    revealing = {name: _reveal(cut[here], rows.group[here], groups) for name, cut in cells.items()}
-    telling = {name: _reveal(cut[here], rows.y[here], 2) for name, cut in cells.items()} if labels == 2 else {}
+    there = slice(None) if rows.present is None else rows.present
+    revealing = {name: _reveal(cut[there], rows.group[there], groups) for name, cut in cells.items()}
+    telling = {name: _reveal(cut[there], rows.y[there], 2) for name, cut in cells.items()} if labels == 2 else {}
     return Outline(
         build_dataset(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
         _rank(revealing),
@@ -212,9 +212,9 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None, stated: Ta
     warnings = tuple(
         remark for remark in remarks if not remark.startswith(tuple(f"column '{name}' " for name in images))
     )
-    shown = tuple((name, _show(column)) for name, column in reading.table.items())
+    cells = tuple((name, _show(column)) for name, column in reading.table.items())
     return FileReport(
-        place.name, rows, columns, (), warnings, images, reading.form, shown, tuple(reading.lacked.items())
+        place.name, rows, columns, (), warnings, images, reading.form, cells, tuple(reading.lacked.items())
     )
 
 
@@ -247,8 +247,8 @@ def _reveal(cells: np.ndarray, group: np.ndarray, groups: int) -> float:
     shape = (2, int(cells.max()) + 1, groups)
     place = np.ravel_multi_index((np.arange(len(group)) % 2, cells, group), shape)
     counts = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
-    others = counts.sum(axis=2, keepdims=True) - counts
-    areas = (_cross_area(counts[:, :, index], others[:, :, index]) for index in range(groups))
+    rest = counts.sum(axis=2, keepdims=True) - counts
+    areas = (_cross_area(counts[:, :, index], rest[:, :, index]) for index in range(groups))
     return max(0.5, *areas)
 
 
@@ -292,16 +292,16 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 
 def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
-    column, known = reading.table[name], {each.name: each for each in stated.columns}
+    column, known = reading.table[name], {one_column.name: one_column for one_column in stated.columns}
     guessed = settle_type(known.get(name, Column(name, type=SEEMING)), reading.table)
     guessed = keep_sign(guessed, reading)
-    said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
+    spec = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
     distinct = count_values(column)
-    role = _guess_role(name, distinct) if said.role == "feature" else said.role
+    role = _guess_role(name, distinct) if spec.role == "feature" else spec.role
     missing = int(find_missing(column).sum())
-    return ColumnReport(replace(said, role=role), isinstance(column, Numbers), distinct, missing, values)
+    return ColumnReport(replace(spec, role=role), isinstance(column, Numbers), distinct, missing, values)
 
 
 def _guess_role(name: str, distinct: int) -> str:
@@ -318,9 +318,10 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     if not free or any(column.role == "label" for column in columns):
         return tuple(columns)
     small = [column for column in free if not column.is_quantity]
-    named = [column for column in free if split_words(column.name) & _LABEL_WORDS]
-    guess = (small[-1:] or named or free[-1:])[0]
-    return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
+    candidates = [column for column in free if split_words(column.name) & _LABEL_WORDS]
+    guess = (small[-1:] or candidates or free[-1:])[0]
+    labelled = replace(guess, said=replace(guess.said, role="label"))
+    return tuple(labelled if report is guess else report for report in columns)
 
 
 def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
@@ -332,23 +333,23 @@ def propose_schema(path: Path, stated: TableSchema = UNSAID) -> TableSchema:
     reading = read_columns(path, stated)
     table = reading.table
     columns = _guess_label([_report(name, reading, stated) for name in table])
-    taken: dict[str, str] = {}
+    names: dict[str, str] = {}
     for column in columns:
-        taken.setdefault(column.role, column.name)
-    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns), file=stated.file)
+        names.setdefault(column.role, column.name)
+    return TableSchema(tuple(_propose(column, table[column.name], names) for column in columns), file=stated.file)
 
 
-def _propose(report: ColumnReport, column: Cells, taken: Mapping[str, str]) -> Column:
-    """Return what is proposed of a column; only the first sensitive one, label and person are `taken` as such."""
-    said = report.said
-    if said.role in ("label", "sensitive", "person") and taken[said.role] != said.name:
-        said = replace(said, role="left out" if said.role == "person" else "feature")
-    if said.role not in ("label", "sensitive"):
-        return said
-    bare = replace(said, range=None, edges=(), log=None, categories=(), missing=None, part="", order="", at="")
+def _propose(report: ColumnReport, column: Cells, names: Mapping[str, str]) -> Column:
+    """Return what is proposed of a column; only the columns of `names` are label, sensitive or person."""
+    spec = report.said
+    if spec.role in ("label", "sensitive", "person") and names[spec.role] != spec.name:
+        spec = replace(spec, role="left out" if spec.role == "person" else "feature")
+    if spec.role not in ("label", "sensitive"):
+        return spec
+    bare = replace(spec, range=None, edges=(), log=None, categories=(), missing=None, part="", order="", at="")
     if report.is_quantity:
         return bare
-    listed = list_values(said.name, column)
+    listed = list_values(spec.name, column)
     values = listed.categories
-    positive = guess_positive(values) if values and said.role == "label" else ""
-    return replace(bare, type=said.type if said.type == "code" else "category", categories=values, positive=positive)
+    positive = guess_positive(values) if values and spec.role == "label" else ""
+    return replace(bare, type=spec.type if spec.type == "code" else "category", categories=values, positive=positive)

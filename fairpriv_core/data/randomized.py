@@ -56,16 +56,16 @@ class Note:
         """Return how often each answer was given, by the digest of the file that has it and its epsilon."""
         epsilons = self.column.randomized
         unnamed = len(epsilons) - 1 - len(self.earlier)  # as whoever wrote the note by hand leaves them
-        named = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
-        return Counter(zip(named, epsilons, strict=False))
+        digests = (*self.earlier, *(f"{at} before {self.table}" for at in range(unnamed)), self.table)
+        return Counter(zip(digests, epsilons, strict=False))
 
     def to_toml(self, name: str) -> str:
         """Return the text of the note beside a file called `name`."""
-        said = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
+        spec = {"role": "sensitive", "type": self.column.type, **write_column(self.column)}
         digests = {"table": self.table, "others": self.others, "earlier": list(self.earlier)}
-        sealed = {name: said for name, said in {**digests, "person": self.person}.items() if said}
-        stated = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: said}}
-        return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(stated)
+        sealed = {name: spec for name, spec in {**digests, "person": self.person}.items() if spec}
+        document = {"others": UNSAID.others, "sealed": sealed, "columns": {self.column.name: spec}}
+        return _HEAD.format(name=name, owner="person" if self.person else "row") + write_toml(document)
 
 
 def declare_answers(name: str, values: Sequence[str], epsilons: Sequence[float]) -> Column:
@@ -94,11 +94,11 @@ def read_note(path: Path) -> Note | None:
 
 def list_notes(folder: Path) -> list[Note]:
     """Return the notes in a folder."""
-    found = []
+    notes = []
     for place in sorted(folder.glob(f"*{_ENDING}")):
         with suppress(BadInput):  # a file of settings, say
-            found.append(_read(place))
-    return [note for note in found if note is not None]
+            notes.append(_read(place))
+    return [note for note in notes if note is not None]
 
 
 def _read(place: Path) -> Note | None:
@@ -127,14 +127,14 @@ def find_common_answers(paths: Sequence[Path]) -> Column | None:
 
     BadInput where only some have a note, or two differ.
     """
-    found = [_find_answers(path) for path in paths]
-    other = next((at for at, answers in enumerate(found) if answers != found[0]), None)
+    columns = [_find_answers(path) for path in paths]
+    other = next((at for at, answers in enumerate(columns) if answers != columns[0]), None)
     if other is not None:
         raise BadInput(
             f"{paths[other].name} and {paths[0].name} cannot be one table: their notes on randomised answers differ.",
             field="file",
         )
-    return found[0] if found else None
+    return columns[0] if columns else None
 
 
 def _find_answers(path: Path) -> Column | None:
@@ -150,23 +150,24 @@ def _find_answers(path: Path) -> Column | None:
 
 def state_answers(answers: Column, schema: TableSchema | None) -> TableSchema:
     """Return a schema with a column of randomised answers, over what it says of the column."""
-    said, schema = replace(answers, role="feature"), schema or UNSAID
+    spec, schema = replace(answers, role="feature"), schema or UNSAID
     columns = tuple(
-        replace(said, role=column.role) if column.name == said.name else column for column in schema.columns
+        replace(spec, role=column.role) if column.name == spec.name else column for column in schema.columns
     )
-    known = any(column.name == said.name for column in schema.columns)
-    return replace(schema, columns=columns if known else (*columns, said))
+    known = any(column.name == spec.name for column in schema.columns)
+    return replace(schema, columns=columns if known else (*columns, spec))
 
 
 def find_randomized(schema: TableSchema | None) -> Column | None:
     """Return the column of randomised answers that a schema states; BadInput for two of them."""
-    found = [] if schema is None else [column for column in schema.columns if column.randomized]
-    if len(found) > 1:
+    columns = [] if schema is None else [column for column in schema.columns if column.randomized]
+    if len(columns) > 1:
         raise BadInput(
-            f"the schema states randomised answers in '{found[0].name}' and '{found[1].name}'; one column can be used.",
+            f"the schema states randomised answers in '{columns[0].name}' and '{columns[1].name}'; "
+            "one column can be used.",
             field="schema",
         )
-    return found[0] if found else None
+    return columns[0] if columns else None
 
 
 def assume_answered(column: Column, owner: str) -> str:
@@ -186,8 +187,8 @@ def check_people(column: Column, answer: np.ndarray, unit: np.ndarray, *, person
 
     Answers of one person are independent, so that together they tell more than their epsilon.
     """
-    named = unit >= 0
-    owner, answer = unit[named], answer[named]
+    has_owner = unit >= 0
+    owner, answer = unit[has_owner], answer[has_owner]
     _, first, place = np.unique(owner, return_index=True, return_inverse=True)
     if (answer[first][place] != answer).any():
         raise BadInput(

@@ -33,6 +33,7 @@ from fairpriv_core.files.column import Column
 from fairpriv_core.files.forms import UNSTATED, Form, Stated, read_stated
 from fairpriv_core.files.memory import limited_memory
 from fairpriv_core.files.read import digest_content
+from fairpriv_core.plain import freeze
 
 IDLE_SECONDS = 60.0
 #: so long may an answer take; the others wait
@@ -65,9 +66,9 @@ def answer(request: Mapping[str, Any]) -> bytes:
 
 def _outline(spec: DataSpec) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     outline = outline_data(spec)
-    known = vars(outline.dataset)
-    arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
-    others = {name: value for name, value in known.items() if not isinstance(value, np.ndarray)}
+    values = vars(outline.dataset)
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray) and name != "X"}
+    others = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
     further = {name: value for name, value in vars(outline).items() if name != "dataset"}
     return {"dataset": others, **further}, arrays
 
@@ -98,17 +99,17 @@ class Reader:
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
         document, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: _freeze(value) for name, value in document.pop("dataset").items()}
-        known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), **{name: _freeze(value) for name, value in document.items()})
+        values: dict[str, Any] = {name: freeze(value) for name, value in document.pop("dataset").items()}
+        values |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
+        return Outline(Dataset(**values), **{name: freeze(value) for name, value in document.items()})
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None, stated: str | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`, `stated` as in a config. RunFailed where the process dies of it."""
-        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
-        columns = tuple(_read_report(each) for each in found.pop("columns"))
-        said = found.pop("form")
-        form = None if said is None else Form(**{name: _freeze(value) for name, value in said.items()})
-        return FileReport(columns=columns, form=form, **{name: _freeze(value) for name, value in found.items()})
+        document, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes, "stated": stated})
+        columns = tuple(_read_report(report) for report in document.pop("columns"))
+        form_json = document.pop("form")
+        form = None if form_json is None else Form(**{name: freeze(value) for name, value in form_json.items()})
+        return FileReport(columns=columns, form=form, **{name: freeze(value) for name, value in document.items()})
 
     def digest(self, path: Path, stated: Stated = UNSTATED) -> str:
         """Return `read.digest_content` of the file at `path`; errors alike. RunFailed where the process dies of it."""
@@ -191,16 +192,9 @@ def _receive(process: subprocess.Popen[bytes], count: int, until: float) -> byte
 READER = Reader()
 
 
-def _read_report(found: Mapping[str, Any]) -> ColumnReport:
-    column = Column(**{name: _freeze(value) for name, value in found["said"].items()})
-    return ColumnReport(**{**found, "said": column, "values": tuple(found["values"])})
-
-
-def _freeze(value: Any) -> Any:
-    """Return JSON's lists as tuples, in mappings too."""
-    if isinstance(value, list):
-        return tuple(_freeze(item) for item in value)
-    return {name: _freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
+def _read_report(document: Mapping[str, Any]) -> ColumnReport:
+    column = Column(**{name: freeze(value) for name, value in document["said"].items()})
+    return ColumnReport(**{**document, "said": column, "values": tuple(document["values"])})
 
 
 if __name__ == "__main__":

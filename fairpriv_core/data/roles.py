@@ -67,8 +67,8 @@ def split_crossed(text: str) -> list[str]:
 def list_meant(text: str) -> tuple[str, ...]:
     """Return every name of a column that `text`, a label or sensitive attribute, could mean; see `parse_sensitive`."""
     parts = [text.strip(), *split_crossed(text)]
-    given = [part.rpartition(":")[0].strip() for part in parts] + [part.partition("=")[0].strip() for part in parts]
-    return tuple(name for name in dict.fromkeys([*parts, *given]) if name)
+    names = [part.rpartition(":")[0].strip() for part in parts] + [part.partition("=")[0].strip() for part in parts]
+    return tuple(name for name in dict.fromkeys([*parts, *names]) if name)
 
 
 def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
@@ -77,8 +77,8 @@ def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...
     `sex` also finds a lone column `SEX`: names are told apart by case only where two columns differ by nothing else.
     Raises BadInput for an unknown column, for edges that are not rising numbers, for a column or a value named twice.
     """
-    whole = text.strip()
-    parts = [whole] if whole in columns else split_crossed(whole)
+    name = text.strip()
+    parts = [name] if name in columns else split_crossed(name)
     attributes = tuple(_parse_attribute(part, columns) for part in parts)
     names = [attribute.column for attribute in attributes]
     if len(set(names)) < len(names):
@@ -218,9 +218,9 @@ def _round_edges(edges: tuple[float, ...], values: Cells) -> np.ndarray:
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
-    named, equals, values = part.partition("=")
-    if equals and part not in columns and (chosen := _find_column(named.strip(), columns)) is not None:
-        return Attribute(chosen, values=_parse_values(values, part))
+    name, equals, values = part.partition("=")
+    if equals and part not in columns and (whole_column := _find_column(name.strip(), columns)) is not None:
+        return Attribute(whole_column, values=_parse_values(values, part))
     column, edges = _find_cut(part, columns)
     if column is None:
         raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
@@ -229,8 +229,8 @@ def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
 
 def _find_cut(part: str, columns: Collection[str]) -> tuple[str | None, str | None]:
     """Return the column that `part` names, None for an unknown one, and what it says of edges, None for nothing."""
-    if (whole := _find_column(part, columns)) is not None:
-        return whole, None
+    if (column := _find_column(part, columns)) is not None:
+        return column, None
     name, colon, edges = part.rpartition(":")
     return (_find_column(name.strip(), columns), edges) if colon else (None, None)
 
@@ -295,15 +295,15 @@ class Groups:
                 f"the file has only {', '.join(table)}.",
                 field="file",
             )
-        found = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
-        lost = np.flatnonzero(found < 0)
-        if len(lost):
+        group = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
+        outside = np.flatnonzero(group < 0)
+        if len(outside):
             groups = "; ".join(_format_grouping(grouping) for grouping in self.groupings)
             raise BadInput(
-                f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
+                f"row {outside[0] + 1} of the file is in no group that the model knows, so it cannot decide: {groups}.",
                 field="file",
             )
-        return found
+        return group
 
     def to_json(self) -> str:
         """Return the groups as JSON; `from_json` gives equal ones. Nothing that was measured of a column is in it."""
@@ -317,12 +317,12 @@ class Groups:
         Earlier versions also wrote what they measured of a column that is cut (range, mean, deciles): it is not read.
         """
         try:
-            stored = json.loads(text or "")
+            document = json.loads(text or "")
             groupings = tuple(
-                Grouping(each["column"], tuple(each["values"]), each["rest"], tuple(each["edges"]))
-                for each in stored["groupings"]
+                Grouping(grouping["column"], tuple(grouping["values"]), grouping["rest"], tuple(grouping["edges"]))
+                for grouping in document["groupings"]
             )
-            columns = read_schema(stored["columns"])
+            columns = read_schema(document["columns"])
             return cls(groupings, tuple(column for column in columns if not column.is_quantity))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
@@ -361,8 +361,8 @@ def make_plan(spec: DataSpec, declared: Declared) -> ColumnPlan:
     label = _choose_label(spec, declared)
     positive, names = _choose_classes(spec, label, declared)
     usual = set() if declared.image else {usual.column.name for usual in declared.labels}
-    others = [name for name in declared.columns if name not in usual]
-    attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*others, label.column.name])])
+    choices = [name for name in declared.columns if name not in usual]
+    attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*choices, label.column.name])])
     hidden = _find_same({attribute.column for attribute in attributes}, declared.same)
     if label.column.name in hidden and not declared.classes_are_groups:
         raise BadInput(
@@ -418,16 +418,16 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
 
 def _cut_label(column: Column, edge: float) -> Label:
     """Return the label of two values that an edge makes of numbers; the upper one, with the edge, is positive."""
-    shown = show_number(edge)
+    number = show_number(edge)
     if not column.is_quantity:
         raise BadInput(
-            f"label '{column.name}' holds text, so it cannot be cut at {shown}; "
-            f"write it without ':{shown}', or cut a numeric column.",
+            f"label '{column.name}' holds text, so it cannot be cut at {number}; "
+            f"write it without ':{number}', or cut a numeric column.",
             field="label",
         )
     if not column.low < edge <= column.high:  # which they are is not said: another run may protect this column
         raise BadInput(
-            f"label '{column.name}' cannot be cut at {shown}: all of its values are on one side; "
+            f"label '{column.name}' cannot be cut at {number}: all of its values are on one side; "
             "cut it above its smallest value, and not above its largest one.",
             field="label",
         )
@@ -451,18 +451,18 @@ def _choose_classes(spec: DataSpec, label: Label, declared: Declared) -> tuple[s
 def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]]:
     """Return the positive category and (negative, positive) as they are shown."""
     values = label.column.categories
-    shown = ", ".join(values[:10]) + (", …" if len(values) > 10 else "")
-    asked = label.positive if spec.positive is None else _recoded(label.column, spec.positive)
-    matches = [value for value in values if canonical(value) == canonical(asked)]
-    if not asked:
+    listing = ", ".join(values[:10]) + (", …" if len(values) > 10 else "")
+    text = label.positive if spec.positive is None else _recoded(label.column, spec.positive)
+    matches = [value for value in values if canonical(value) == canonical(text)]
+    if not text:
         raise BadInput(
-            f"label '{label.column.name}' has {len(values)} values ({shown}); "
+            f"label '{label.column.name}' has {len(values)} values ({listing}); "
             f"say which one is the positive one with positive.",
             field="positive",
         )
     if not matches:
         raise BadInput(
-            f"positive '{spec.positive}' does not occur in '{label.column.name}'; choose from {shown}.",
+            f"positive '{spec.positive}' does not occur in '{label.column.name}'; choose from {listing}.",
             field="positive",
         )
     positive = matches[0]

@@ -55,9 +55,9 @@ def draw_one_each(unit: np.ndarray, *, preferred: np.ndarray | None = None) -> n
     if preferred is not None:
         order = np.concatenate([order[preferred[order]], order[~preferred[order]]])
     _, first = np.unique(unit[order], return_index=True)
-    chosen = np.zeros(len(unit), dtype=bool)
-    chosen[order[first]] = True
-    return chosen & (unit >= 0)
+    mask = np.zeros(len(unit), dtype=bool)
+    mask[order[first]] = True
+    return mask & (unit >= 0)
 
 
 def assume_drawn(rows: int) -> str:
@@ -86,8 +86,8 @@ def undersample_groups(group: np.ndarray, ratio: float, groups: int, generator: 
             "choose a larger ratio, up to 1, or leave it out.",
             field="group_ratio",
         )
-    drawn = [generator.permutation(np.flatnonzero(group == place))[:most] for place in range(groups)]
-    return np.sort(np.concatenate(drawn))
+    samples = [generator.permutation(np.flatnonzero(group == place))[:most] for place in range(groups)]
+    return np.sort(np.concatenate(samples))
 
 
 def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -96,12 +96,12 @@ def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Gener
     A group without rows on one of the two sides is left out of it.
     """
     k = int(max(group.max(), like.max())) + 1
-    sizes, wanted = np.bincount(group, minlength=k), np.bincount(like, minlength=k)
-    both = np.flatnonzero((sizes > 0) & (wanted > 0))
-    scarce = both[np.argmin(sizes[both] / wanted[both])]
-    selected = wanted * sizes[scarce] // wanted[scarce]
+    sizes, targets = np.bincount(group, minlength=k), np.bincount(like, minlength=k)
+    common = np.flatnonzero((sizes > 0) & (targets > 0))
+    scarce = common[np.argmin(sizes[common] / targets[common])]
+    selected = targets * sizes[scarce] // targets[scarce]
     return np.sort(
-        np.concatenate([generator.permutation(np.flatnonzero(group == one))[: selected[one]] for one in both])
+        np.concatenate([generator.permutation(np.flatnonzero(group == place))[: selected[place]] for place in common])
     )
 
 
@@ -245,11 +245,11 @@ def _assume(
     spec: DataSpec, raw_table: RawTable, plan: ColumnPlan, left_out: Mapping[str, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each; `left_out` as in LabelledTable."""
-    named = _name_groups(plan)
+    sensitive = _name_groups(plan)
     dropped, unlabelled = (
         (f"{rows:,} rows without a value of {what} were dropped; which rows these are is taken as public.",)
         * bool(rows)
-        for what in (named, plan.label.name)
+        for what in (sensitive, plan.label.name)
         for rows in (left_out.get(_lack(what), 0),)
     )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
@@ -259,35 +259,35 @@ def _assume(
     listed = _assume_groups(spec, plan, learned=raw_table.declared.learned and answers is None)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
-    drawn = () if spec.rows is None else (assume_drawn(spec.rows),)
+    sampling = () if spec.rows is None else (assume_drawn(spec.rows),)
     nameless = 0 if raw_table.unit is None else int((raw_table.unit < 0).sum())
     people = () if spec.person is None else _assume_people(spec.person, nameless)
-    shared = (*raw_table.declared.assumed_by_all, *drawn, *people, *(_assume_unit(owner, most) if most else ()))
+    for_both = (*raw_table.declared.assumed_by_all, *sampling, *people, *(_assume_unit(owner, most) if most else ()))
     public = (*dropped, *unlabelled) if spec.file is None else ()  # a file's rows that lack a value stay as nulls
     record = (listed, *labels, *public, *raw_table.declared.assumed)
-    return {"attribute": (listed, *labels, *dropped, *answered, *shared), "record": (*record, *shared)}
+    return {"attribute": (listed, *labels, *dropped, *answered, *for_both), "record": (*record, *for_both)}
 
 
 def _assume_groups(spec: DataSpec, plan: ColumnPlan, *, learned: bool) -> str:
     """Return where the list of groups comes from; a paid schema may have been written from the rows or not."""
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
-    stated = learned or (spec.schema is not None and from_text(spec.schema).paid is not None)
-    if not stated or all(grouping.edges for grouping in plan.groupings):
+    measured = learned or (spec.schema is not None and from_text(spec.schema).paid is not None)
+    if not measured or all(grouping.edges for grouping in plan.groupings):
         origin = "declared, not learned from rows, and"
     else:
         origin = "read from the file and" if learned else "as the schema states it and"
-    named = _name_groups(plan)
-    types = f" So are the types of {named} and {plan.label.name} in the schema." if stated and spec.schema else ""
-    return f"The list of groups of {named} ({listed}) is {origin} taken as public.{types}"
+    sensitive = _name_groups(plan)
+    types = f" So are the types of {sensitive} and {plan.label.name} in the schema." if measured and spec.schema else ""
+    return f"The list of groups of {sensitive} ({listed}) is {origin} taken as public.{types}"
 
 
 def _assume_people(person: str, nameless: int) -> tuple[str, ...]:
     """Return what an epsilon takes as given where one row of each person is used."""
-    lost = (f"{nameless:,} rows without a value of {person} were dropped; which rows these are is taken as public.",)
+    without = (f"{nameless:,} rows without a value of {person} were dropped; which rows these are is taken as public.",)
     return (
         f"Epsilon and delta protect all rows of one {person} together: one of them is used, drawn with the constant "
         f"seed {ROWS_SEED}. Which rows belong to one {person} is taken as public.",
-        *lost * bool(nameless),
+        *without * bool(nameless),
     )
 
 

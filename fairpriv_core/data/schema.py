@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from fairpriv_core.files.column import Column, by_value
 from fairpriv_core.files.dates import DatePart, take_part
 from fairpriv_core.files.spelling import show_number
 from fairpriv_core.files.table import Cells, Table, find_missing, match_values, name_bins, to_numbers
+from fairpriv_core.plain import freeze
 
 _FORMAT = 1
 _VALUES = "So are the declared categories and the number of rows."
@@ -72,41 +72,37 @@ def write_schema(schema: Schema) -> str:
 
 
 def _state(column: Column) -> dict[str, object]:
-    named = {"name": column.name, "missing": bool(column.missing)}
+    common = {"name": column.name, "missing": bool(column.missing)}
     if column.is_quantity:
         numbers = {name: getattr(column, name) for name in ("low", "high", "center", "scale", "edges", "special")}
-        stated = {"kind": "numeric", **named, **numbers, "log": bool(column.log)}
-        stated |= {"decimal": column.decimal} if column.decimal else {}
+        document = {"kind": "numeric", **common, **numbers, "log": bool(column.log)}
+        document |= {"decimal": column.decimal} if column.decimal else {}
     else:
-        stated = {"kind": "categorical", **named, "categories": column.categories, "recode": column.recode}
-    stated |= {} if column.date is None else {"date": asdict(column.date)}
-    return stated if column.missing_words is None else {**stated, "missing_words": column.missing_words}
+        document = {"kind": "categorical", **common, "categories": column.categories, "recode": column.recode}
+    document |= {} if column.date is None else {"date": asdict(column.date)}
+    return document if column.missing_words is None else {**document, "missing_words": column.missing_words}
 
 
 def read_schema(text: str) -> Schema:
     """Return the schema that `write_schema` wrote; raises BadInput for any other text."""
     try:
-        stored = json.loads(text)
-        if stored["format"] != _FORMAT:
-            raise BadInput(f"the encoder has format {stored['format']}; this version reads format {_FORMAT}.")
-        return tuple(_read_column(column) for column in stored["columns"])
+        document = json.loads(text)
+        if document["format"] != _FORMAT:
+            raise BadInput(f"the encoder has format {document['format']}; this version reads format {_FORMAT}.")
+        return tuple(_read_column(column) for column in document["columns"])
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"the stored encoder cannot be read ({type(error).__name__}: {error}).") from error
 
 
-def _read_column(stored: dict[str, object]) -> Column:
-    given = {name: _freeze(value) for name, value in stored.items()}
-    kind, date = given.pop("kind"), given.pop("date", None)
-    given |= {"type": "date", **vars(DatePart(**date))} if date else {}
+def _read_column(document: dict[str, object]) -> Column:
+    values = {name: freeze(value) for name, value in document.items()}
+    kind, date = values.pop("kind"), values.pop("date", None)
+    values |= {"type": "date", **vars(DatePart(**date))} if date else {}
     if kind == "numeric":
-        bounds = given.pop("low"), given.pop("high")
-        return Column(range=bounds, **given)
-    spellings = by_value(given.pop("recode"))
-    return Column(**{"type": "category", **given}, spellings=spellings)
-
-
-def _freeze(value: Any) -> Any:
-    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+        bounds = values.pop("low"), values.pop("high")
+        return Column(range=bounds, **values)
+    spellings = by_value(values.pop("recode"))
+    return Column(**{"type": "category", **values}, spellings=spellings)
 
 
 @dataclass(frozen=True)
@@ -180,5 +176,5 @@ def declare_problem(problem: Problem) -> Declared:
 def _assume_columns(problem: Problem) -> str:
     """Return what an epsilon takes as given of the columns; bins of codes are the code book's."""
     numbers = [column for column in problem.schema if column.is_quantity]
-    chosen = any(column.edges for column in numbers if column.name not in problem.coded)
-    return _CHOSEN.format("Ranges and bins" if chosen else "Ranges") if numbers else _CATEGORIES
+    has_bins = any(column.edges for column in numbers if column.name not in problem.coded)
+    return _CHOSEN.format("Ranges and bins" if has_bins else "Ranges") if numbers else _CATEGORIES

@@ -94,10 +94,8 @@ class TableSchema:
             column.name: {"role": column.role, "type": column.type, **write_column(column)} for column in self.columns
         }
         reasons = {column.name: column.reason for column in self.columns if column.reason}
-        stated = {
-            each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
-        }
-        return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": stated})
+        document = {key: {**said, "reason": reasons[key]} if key in reasons else said for key, said in columns.items()}
+        return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": document})
 
 
 def read_schema_file(text: str) -> TableSchema:
@@ -112,7 +110,7 @@ def from_text(text: str) -> TableSchema:
 
 def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
     """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
-    roles = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
+    roles = {attribute.column: ("sensitive", attribute) for attribute in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
             Column(column.name, roles[column.name][0], column.type),
@@ -144,8 +142,8 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
             columns[column.name] = {"type": column.type, **write_column(column)}
         elif schema.others == "guessed":
             columns[column.name] = {"role": "left out", "type": column.type}
-    stated = {**_state_source(schema), "columns": columns}
-    return json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
+    document = {**_state_source(schema), "columns": columns}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str]:
@@ -157,13 +155,13 @@ def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str
 def name_roles(schema: TableSchema) -> dict[str, str]:
     """Return what a schema says of label, positive, sensitive and person, as the fields of a DataSpec."""
     label, person = schema.find("label"), schema.find("person")
-    named = {
+    roles = {
         "label": "".join(map(_name_cut, label)),
         "positive": "".join(column.positive for column in label),
         "sensitive": "+".join(map(_name_cut, schema.find("sensitive"))),
         "person": "".join(column.name for column in person),
     }
-    return {name: text for name, text in named.items() if text}
+    return {name: text for name, text in roles.items() if text}
 
 
 def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str], cut: Collection[str]) -> None:
@@ -252,9 +250,9 @@ def state_cells(schema: TableSchema, cells: Sequence[Column]) -> TableSchema:
     return replace(schema, columns=(*columns, *(by_name[name] for name in unknown)))
 
 
-def _over(column: Column, said: Column) -> Column:
-    words = column.missing_words if said.missing_words is None else said.missing_words
-    return replace(column, spellings=said.spellings or column.spellings, missing_words=words)
+def _over(column: Column, spec: Column) -> Column:
+    words = column.missing_words if spec.missing_words is None else spec.missing_words
+    return replace(column, spellings=spec.spellings or column.spellings, missing_words=words)
 
 
 #: says nothing: each column is what it seems to be
@@ -263,8 +261,8 @@ UNSAID = TableSchema((), others="guessed")
 
 def take_statement(schema: TableSchema) -> TableSchema:
     """Return of a schema what is stated of the file's form and cells, whatever columns are for and hold."""
-    columns = (Column(one.name, type=SEEMING).spelled_as(one) for one in schema.columns)
-    return replace(UNSAID, columns=tuple(one for one in columns if one.says_cells), file=schema.file)
+    columns = (Column(column.name, type=SEEMING).spelled_as(column) for column in schema.columns)
+    return replace(UNSAID, columns=tuple(column for column in columns if column.says_cells), file=schema.file)
 
 
 def write_statement(said: TableSchema) -> str | None:
@@ -322,38 +320,38 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
         )
     schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source, paid, others, stated)
     for role in ("label", "person"):
-        if len(several := schema.find(role)) > 1:
-            raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
+        if len(twice := schema.find(role)) > 1:
+            raise BadInput(f"the schema names two columns as {role}, {_quote(twice)}; name one.", field="schema")
     return schema
 
 
-def _check_sealed(said: Any) -> None:
+def _check_sealed(sealed: Any) -> None:
     """Raise BadInput unless these are what a note on randomised answers says of its file and of earlier ones."""
-    listed = list(said.values()) if isinstance(said, Mapping) else [None]
-    texts = [text for each in listed for text in (each if isinstance(each, list) else [each])]
-    if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"sealed in the schema must be a table of texts, got {said}.", field="schema")
-    checks.known_names("key of sealed in the schema", tuple(said), ("table", "others", "person", "earlier"))
+    listed = list(sealed.values()) if isinstance(sealed, Mapping) else [None]
+    texts = [text for item in listed for text in (item if isinstance(item, list) else [item])]
+    if not isinstance(sealed, Mapping) or not all(isinstance(text, str) for text in texts):
+        raise BadInput(f"sealed in the schema must be a table of texts, got {sealed}.", field="schema")
+    checks.known_names("key of sealed in the schema", tuple(sealed), ("table", "others", "person", "earlier"))
 
 
-def _read_payment(said: Any, source: str) -> Payment | None:
+def _read_payment(raw: Any, source: str) -> Payment | None:
     if source != "paid":
-        if said is not None:
+        if raw is not None:
             raise BadInput(f'paid goes with values_from = "paid", and the schema has "{source}".', field="schema")
         return None
-    given = said if isinstance(said, Mapping) else {}
-    checks.known_names("key of paid in the schema", tuple(given), [item.name for item in fields(Payment)])
-    share, release = given.get("share"), given.get("release")
+    values = raw if isinstance(raw, Mapping) else {}
+    checks.known_names("key of paid in the schema", tuple(values), [item.name for item in fields(Payment)])
+    share, release = values.get("share"), values.get("release")
     if release is None and _is_finite(share):
         checks.open_unit(share=share)
         return Payment(share=float(share))
-    noise, delta = given.get("noise"), given.get("delta")
+    noise, delta = values.get("noise"), values.get("delta")
     if share is None and isinstance(release, str) and _is_finite(noise) and _is_finite(delta):
         checks.positive(noise=noise)
         checks.open_unit(delta=delta)
         return Payment(None, release, float(noise), float(delta))
     raise BadInput(
-        f"a schema whose values are measured with noise needs a table [paid] with share = 0.1 or the like, got {said}.",
+        f"a schema whose values are measured with noise needs a table [paid] with share = 0.1 or the like, got {raw}.",
         field="schema",
     )
 
@@ -362,16 +360,16 @@ def _quote(columns: Sequence[Column]) -> str:
     return " and ".join(f"'{column.name}'" for column in columns[:2])
 
 
-def read_column(name: str, said: Any) -> Column:
-    """Return what `said`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
-    if not isinstance(said, Mapping):
-        raise BadInput(f"column '{name}' of the schema must be a table, got {said}.", field="schema")
+def read_column(name: str, raw: Any) -> Column:
+    """Return what `raw`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
+    if not isinstance(raw, Mapping):
+        raise BadInput(f"column '{name}' of the schema must be a table, got {raw}.", field="schema")
     keys = tuple(item.name for item in fields(Column) if item.name not in {"name", "public", *_OF_ENCODING})
-    checks.known_names(f"key of column '{name}' in the schema", tuple(said), keys)
-    check_plain(said)
+    checks.known_names(f"key of column '{name}' in the schema", tuple(raw), keys)
+    check_plain(raw)
     keys = ("role", "type", "part", "order", "at", "decimal", "reason")
-    usual = _DEFAULTS if _OF_TYPES & set(said) or not set(OF_CELLS) & set(said) else {**_DEFAULTS, "type": SEEMING}
-    texts: dict[str, Any] = {key: said.get(key, usual.get(key, "")) for key in keys}
+    usual = _DEFAULTS if _OF_TYPES & set(raw) or not set(OF_CELLS) & set(raw) else {**_DEFAULTS, "type": SEEMING}
+    texts: dict[str, Any] = {key: raw.get(key, usual.get(key, "")) for key in keys}
     allowed_texts = {
         "role": ROLES,
         "type": (*TYPES, SEEMING),
@@ -379,25 +377,25 @@ def read_column(name: str, said: Any) -> Column:
         "order": ("", *ORDERS),
         "decimal": ("", ".", ","),
     }
-    for key, allowed in allowed_texts.items():
-        if texts[key] not in allowed:
-            raise _refuse(name, key, f"one of {', '.join(filter(None, allowed))}", texts[key])
+    for key, choices in allowed_texts.items():
+        if texts[key] not in choices:
+            raise _refuse(name, key, f"one of {', '.join(filter(None, choices))}", texts[key])
     for key in ("log", "missing"):
-        if said.get(key) not in (None, True, False):
-            raise _refuse(name, key, "true or false", said[key])
+        if raw.get(key) not in (None, True, False):
+            raise _refuse(name, key, "true or false", raw[key])
     column = Column(
         name,
-        range=_read_range(name, said.get("range")),
-        edges=_read_rising(name, "edges", said.get("edges", ())),
-        cut=_read_rising(name, "cut", said.get("cut", ())),
-        groups=_read_categories(name, "groups", said.get("groups", ())),
-        categories=_read_categories(name, "categories", said.get("categories", ())),
-        spellings=_read_spellings(name, said.get("spellings", {})),
-        missing_words=_read_words(name, said.get("missing_words")),
-        positive=_read_value(name, "positive", said.get("positive", "")),
-        randomized=_read_epsilons(name, said.get("randomized", ())),
-        log=said.get("log"),
-        missing=said.get("missing"),
+        range=_read_range(name, raw.get("range")),
+        edges=_read_rising(name, "edges", raw.get("edges", ())),
+        cut=_read_rising(name, "cut", raw.get("cut", ())),
+        groups=_read_categories(name, "groups", raw.get("groups", ())),
+        categories=_read_categories(name, "categories", raw.get("categories", ())),
+        spellings=_read_spellings(name, raw.get("spellings", {})),
+        missing_words=_read_words(name, raw.get("missing_words")),
+        positive=_read_value(name, "positive", raw.get("positive", "")),
+        randomized=_read_epsilons(name, raw.get("randomized", ())),
+        log=raw.get("log"),
+        missing=raw.get("missing"),
         **texts,
     )
     _check_column(column)
@@ -409,9 +407,9 @@ def _check_column(column: Column) -> None:
     name = column.name
     if column.type == "text" and column.role == "feature":
         raise _refuse(name, "role", 'left out: free text is no feature; type = "category" keeps its values', "feature")
-    lost = [value for value, _ in column.spellings if column.categories and value not in column.categories]
-    if lost:
-        raise _refuse(name, "spellings", f"of its categories {list(column.categories)}", lost[0])
+    unknown = [value for value, _ in column.spellings if column.categories and value not in column.categories]
+    if unknown:
+        raise _refuse(name, "spellings", f"of its categories {list(column.categories)}", unknown[0])
     if column.part == "age" and read_date(column.at, "ymd") is None:
         raise _refuse(name, "at", "the day on which the age is taken, such as 2026-01-01", column.at)
     if column.cut and column.role not in ("label", "sensitive"):
@@ -441,7 +439,7 @@ def _read_range(name: str, value: Any) -> tuple[float, float] | None:
 
 def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
     listed = value if isinstance(value, list | tuple) else None
-    if listed is not None and all(_is_finite(each) for each in listed):
+    if listed is not None and all(_is_finite(number) for number in listed):
         numbers = tuple(map(float, listed))
         if all(low < high for low, high in pairwise(numbers)):
             return numbers
@@ -450,7 +448,7 @@ def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
 
 def _read_epsilons(name: str, value: Any) -> tuple[float, ...]:
     low, high = EPSILON_OF_ANSWER
-    if isinstance(value, list | tuple) and all(_is_finite(each) and low <= each <= high for each in value):
+    if isinstance(value, list | tuple) and all(_is_finite(epsilon) and low <= epsilon <= high for epsilon in value):
         return tuple(map(float, value))
     raise _refuse(name, "randomized", f"the epsilon of each answer, from {low:g} to {high:g}, such as [1.0]", value)
 
@@ -462,7 +460,7 @@ def _is_finite(value: Any) -> TypeGuard[float]:
 def _read_categories(name: str, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise _refuse(name, key, 'a list, such as ["a", "b"]', value)
-    texts = tuple(_read_value(name, key, each) for each in value)
+    texts = tuple(_read_value(name, key, category) for category in value)
     if len({canonical(text) for text in texts}) < len(texts) or not all(text.strip() for text in texts):
         raise _refuse(name, key, "different values, none of them empty", value)
     if len(texts) > MOST_VALUES:
@@ -474,7 +472,7 @@ def _read_spellings(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]],
     """Return further texts of values; BadInput where a text is said to be two of them."""
     if not isinstance(value, Mapping):
         raise _refuse(name, "spellings", 'a table of values, such as { female = ["F", "w"] }', value)
-    spellings = tuple((str(each), _read_categories(name, "spellings", texts)) for each, texts in value.items())
+    spellings = tuple((str(category), _read_categories(name, "spellings", texts)) for category, texts in value.items())
     texts = [canonical(text) for _, listed in spellings for text in listed]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
@@ -487,7 +485,7 @@ def _read_words(name: str, value: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(value, list | tuple):
         raise _refuse(name, "missing_words", 'a list, such as ["n/a", "unknown"]', value)
-    return tuple(_read_value(name, "missing_words", each) for each in value)
+    return tuple(_read_value(name, "missing_words", word) for word in value)
 
 
 def _read_value(name: str, key: str, value: Any) -> str:

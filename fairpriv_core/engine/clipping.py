@@ -39,12 +39,12 @@ def layer_squares(
     if not len(hidden):
         return squares[None]
     fed, above = with_bias(np.asarray(hidden)), np.asarray(deltas)
-    each = np.empty((len(fed) + 1, *fed.shape[1:]), dtype=fed.dtype)
-    np.vecdot(above, above, out=each[:-1])
-    each[0] *= squares
-    each[1:-1] *= fed[:-1]
-    each[-1] = fed[-1]
-    return each
+    products = np.empty((len(fed) + 1, *fed.shape[1:]), dtype=fed.dtype)
+    np.vecdot(above, above, out=products[:-1])
+    products[0] *= squares
+    products[1:-1] *= fed[:-1]
+    products[-1] = fed[-1]
+    return products
 
 
 def clip_weights(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:

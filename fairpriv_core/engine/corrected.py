@@ -32,8 +32,8 @@ def stack_features(rows: np.ndarray, bins: np.ndarray, count: int) -> np.ndarray
     What is not finite makes its row 0.
     """
     one_hot = np.eye(count)[bins] if count > 1 else np.empty((len(rows), 0))
-    counted = np.concatenate([np.ones((len(rows), 1)), one_hot], axis=1)
-    stacked: np.ndarray = np.concatenate([rows.astype(np.float64), SCORE_WEIGHT * counted], axis=1)
+    columns = np.concatenate([np.ones((len(rows), 1)), one_hot], axis=1)
+    stacked: np.ndarray = np.concatenate([rows.astype(np.float64), SCORE_WEIGHT * columns], axis=1)
     stacked[~np.isfinite(stacked).all(axis=1)] = 0.0
     return stacked
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -128,24 +128,13 @@ class _Room:
         self.fed, self.above = ([split(layer) for layer in part] for part in (self.hidden, self.deltas))
 
 
-@dataclass
 class Kernel:
     """K networks of one shape over a flat array (K, P) that is updated in place."""
 
-    shape: Shape
-    parameters: np.ndarray
-    _layers: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _total: np.ndarray = field(init=False)
-    _sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _exact: np.ndarray = field(init=False)
-    _exact_sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
-    _blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False, default_factory=dict)
-    _turned: np.ndarray = field(init=False)
-    _memory: _Memory = field(init=False)
-    _rooms: dict[int, _Room] = field(init=False, default_factory=dict)
-    _room: _Room = field(init=False)
+    _room: _Room
 
-    def __post_init__(self) -> None:
+    def __init__(self, shape: Shape, parameters: np.ndarray) -> None:
+        self.shape, self.parameters = shape, parameters
         self._layers = self.shape.views(self.parameters)
         self._total = np.empty_like(self.parameters)
         self._sums = self.shape.views(self._total)
@@ -154,6 +143,8 @@ class Kernel:
         size = max(weights[0].size for weights, _ in self._layers)
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._memory = self._new_memory(0)
+        self._rooms: dict[int, _Room] = {}
+        self._blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = {}
 
     def parts_at(self, count: int) -> bool:
         """Return whether the first `count` rows of a pass give the same bits however many rows come after them."""
@@ -179,8 +170,8 @@ class Kernel:
             rectify(output, biases, room.zeros)
             below = output
         self._fill_deltas(room)
-        known = with_bias(rows) if squares is None else squares
-        return Pass(rows, known, room.hidden, room.deltas, self._logits(below))
+        row_squares = with_bias(rows) if squares is None else squares
+        return Pass(rows, row_squares, room.hidden, room.deltas, self._logits(below))
 
     def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
         """Return the logits (models, n) of some of the models on `rows` (n, d); nothing is derived."""
@@ -204,7 +195,7 @@ class Kernel:
         if not math.isfinite(float(np.vdot(self._exact, self._exact))):  # or so large that it may as well be looked at
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             selected = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
-            hidden, deltas = ([_without_infinite(part) for part in each] for each in (passed.hidden, passed.deltas))
+            hidden, deltas = ([_without_infinite(part) for part in layers] for layers in (passed.hidden, passed.deltas))
             known = replace(passed, rows=_without_infinite(passed.rows), hidden=hidden, deltas=deltas)
             self._add_exactly(known, np.where(selected, weights, 0.0), rows)
         return self._exact
@@ -219,17 +210,17 @@ class Kernel:
         whole = count - count % BLOCK
         rest = self._total if whole < count else self._total[:0]
         if len(rest):
-            inputs, deltas = ([part[-1][0] for part in each] for each in (fed, above))
+            inputs, deltas = ([part[-1][0] for part in arrays] for arrays in (fed, above))
             _add_up(inputs, deltas, weights[..., whole:], sums=self._sums, product=np.matmul)
         if not whole:
             exact[:] = rest if count else 0.0
         own = weights[..., :whole].reshape(*weights.shape[:-2], -1, BLOCK)
         for start in range(0, own.shape[-2], TOGETHER):
             some = slice(start, start + TOGETHER)
-            inputs, deltas = ([part[0][0, some] for part in one] for one in (fed, above))
-            each = own[..., some, :]
-            total, sums = self._open_blocks(each.shape[-2])
-            _add_up(inputs, deltas, each, sums=sums, product=np.matmul)
+            inputs, deltas = ([part[0][0, some] for part in arrays] for arrays in (fed, above))
+            block_weights = own[..., some, :]
+            total, sums = self._open_blocks(block_weights.shape[-2])
+            _add_up(inputs, deltas, block_weights, sums=sums, product=np.matmul)
             if start:
                 exact += total.sum(axis=0, dtype=np.float64)
             else:
@@ -315,15 +306,15 @@ def _add_up(
 
     Whatever the values are, the same products are taken: what one record holds changes no other's part.
     """
-    each = weights if weights.ndim == 3 else [weights] * len(sums)
-    for (weight_sum, bias_sum), fed, delta, own in zip(sums, inputs, deltas, each, strict=False):
+    weights_by_layer = weights if weights.ndim == 3 else [weights] * len(sums)
+    for (weight_sum, bias_sum), fed, delta, own in zip(sums, inputs, deltas, weights_by_layer, strict=False):
         left, right, out = by_stream((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
         product(left, right, out=out)
         product(own[:, None], delta, out=bias_sum)
     last, last_bias = sums[-1]
     streams = len(inputs[-1])
     if streams == len(last) > 1:
-        product(each[-1][:, None], inputs[-1], out=last)
+        product(weights_by_layer[-1][:, None], inputs[-1], out=last)
     else:  # one product a stream, as wide as it has models
-        product(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
-    np.add.reduce(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])
+        product(divide(weights_by_layer[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
+    np.add.reduce(weights_by_layer[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])

@@ -34,7 +34,7 @@ class Layer(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def resize(self, size: Size) -> Size:
-        """Return the size of what comes out for `size`; BadInput where that does not fit."""
+        """Return the size of the output for an input of `size`; BadInput where that does not fit."""
 
     def weights(self, size: Size) -> tuple[int, int] | None:
         """Return (outputs, inputs) of the weights; None for a layer without parameters."""
@@ -136,8 +136,8 @@ class GroupNorm:
 
     def _average(self, means: np.ndarray) -> np.ndarray:
         """Return the mean over each group's channels, for every channel: (n, channels)."""
-        each = means.shape[1] // self.groups
-        return np.repeat(means.reshape(len(means), self.groups, each).mean(axis=2), each, axis=1)
+        size = means.shape[1] // self.groups
+        return np.repeat(means.reshape(len(means), self.groups, size).mean(axis=2), size, axis=1)
 
 
 class _Fixed:
@@ -303,8 +303,8 @@ class LayeredShape(Described):
     @property
     def operations(self) -> int:
         """How many multiplications the prediction of a row takes."""
-        found = [(place, place.layer.weights(place.size)) for place in self.places]
-        return sum(math.prod((*place.layer.resize(place.size)[1:], *weights)) for place, weights in found if weights)
+        shapes = [(place, place.layer.weights(place.size)) for place in self.places]
+        return sum(math.prod((*place.layer.resize(place.size)[1:], *weights)) for place, weights in shapes if weights)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -321,9 +321,9 @@ class LayeredShape(Described):
         """Return weights (K, out, in) and biases (K, 1, out) of each layer that has them, as views into `flat`."""
         views = []
         for place in self.places:
-            found = place.layer.weights(place.size)
-            if found is not None:
-                own, (outputs, inputs) = flat[:, place.parameters], found
+            size = place.layer.weights(place.size)
+            if size is not None:
+                own, (outputs, inputs) = flat[:, place.parameters], size
                 weights = own[:, : outputs * inputs].reshape(-1, outputs, inputs)
                 views.append((weights, own[:, outputs * inputs :].reshape(-1, 1, outputs)))
         return views

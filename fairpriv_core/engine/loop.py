@@ -264,8 +264,8 @@ class _Loop:
         ]
 
     def _returned(self, k: int) -> np.ndarray:
-        kept = self._rule.kept(k) if isinstance(self._rule, Keeping) else None
-        parameters: np.ndarray = self._kernel.parameters[k] if kept is None else kept
+        copied = self._rule.kept(k) if isinstance(self._rule, Keeping) else None
+        parameters: np.ndarray = self._kernel.parameters[k] if copied is None else copied
         return parameters
 
     def _batches(self, epoch: int) -> list[Indices]:
@@ -319,9 +319,9 @@ class _Loop:
         return self._release(*self._pass(sample, losses=losses), slice(None))
 
     def _pass(self, rows: Indices, *, losses: bool = True) -> tuple[Pass, Records]:
-        drawn = self._feed.draw(rows)
-        passed = self._kernel.take(drawn) if losses else self._kernel.run(drawn.features)
-        return passed, Records(passed, drawn)
+        batch = self._feed.draw(rows)
+        passed = self._kernel.take(batch) if losses else self._kernel.run(batch.features)
+        return passed, Records(passed, batch)
 
     def _release(self, passed: Pass, records: Records, rows: slice) -> np.ndarray:
         update = self._rule.secret_update(Sampled(self._kernel, passed, rows, records, self.step))
@@ -334,11 +334,11 @@ class _Loop:
                 f"(now {self._schedule.learning_rates[0]}) or the noise."
             )
         self._rule.end_epoch(epoch, self._kernel, self._feed)
-        shown = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
+        models = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
         snapshots = build_snapshots(
-            shown, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
+            models, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
         )
-        for k, snapshot in zip(shown, snapshots, strict=True):
+        for k, snapshot in zip(models, snapshots, strict=True):
             self._trainings[k].observer.show(snapshot)
 
     def _commit_if_due(self) -> None:
@@ -359,11 +359,11 @@ class _Loop:
 
     def _load(self, checkpoints: Sequence[Mapping[str, np.ndarray]]) -> None:
         self.step = int(checkpoints[0]["step"])
-        stacked = {name: np.stack([held[name] for held in checkpoints]) for name in self._optimizer.state()}
+        stacked = {name: np.stack([checkpoint[name] for checkpoint in checkpoints]) for name in self._optimizer.state()}
         self._optimizer.load(stacked)
-        for k, held in enumerate(checkpoints):
-            self._kernel.parameters[k] = held["parameters"]
-            self._rule.load(k, held)
+        for k, checkpoint in enumerate(checkpoints):
+            self._kernel.parameters[k] = checkpoint["parameters"]
+            self._rule.load(k, checkpoint)
 
 
 def open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:

@@ -131,8 +131,8 @@ class Priced(ByGroup):
 def take_off(chances: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Return chances (n, l) less prices (n, l), moved and scaled as rows so that they are chances again."""
     left = prices.max(axis=1, keepdims=True) - prices
-    taken: np.ndarray = (chances + left) / (1.0 + left.sum(axis=1, keepdims=True))
-    return taken
+    chances_left: np.ndarray = (chances + left) / (1.0 + left.sum(axis=1, keepdims=True))
+    return chances_left
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,11 @@ def mix(members: Sequence[np.ndarray], weights: np.ndarray) -> tuple[Mixture, np
 
     `members` are parameters (d + 1,): the weights of d features, then the intercept. Members of weight 0 are left out.
     """
-    drawn = np.flatnonzero(weights > 0)
-    shares = weights[drawn] / weights[drawn].sum()
-    rules = tuple(NetworkShape(len(members[0]) - 1) for _ in drawn)
+    places = np.flatnonzero(weights > 0)
+    shares = weights[places] / weights[places].sum()
+    rules = tuple(NetworkShape(len(members[0]) - 1) for _ in places)
     network = Mixture(rules, tuple(shares.tolist()), randomised=True)
-    return network, np.stack(members)[drawn].ravel().astype(np.float32)
+    return network, np.stack(members)[places].ravel().astype(np.float32)
 
 
 _KINDS: Mapping[str, Any] = {
@@ -190,10 +190,10 @@ def read_network(network: Mapping[str, Any], *, depth: int = 0) -> Network:
         checks.one_of(_KINDS, **{"network kind": own["kind"]})
         kind = _KINDS[own["kind"]]
         if kind.holds:
-            held = own[kind.holds]
-            several = isinstance(held, list)
-            read = tuple(read_network(each, depth=depth + 1) for each in (held if several else [held]))
-            own[kind.holds] = read if several else read[0]
+            parts = own[kind.holds]
+            is_list = isinstance(parts, list)
+            networks = tuple(read_network(member, depth=depth + 1) for member in (parts if is_list else [parts]))
+            own[kind.holds] = networks if is_list else networks[0]
         built: Network = kind.from_json(own)
         checks.whole(low=1, inputs=built.inputs, parameters=built.size)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:

@@ -160,15 +160,15 @@ def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:
     module, _, name = reference.partition(":")
     _find_package(reference)
     try:
-        found: Any = import_module(module)
+        value: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise BadInput(f"network '{reference}' cannot be imported: {error}.", field="network") from error
-    if not callable(found):
-        kind = type(found).__name__
+    if not callable(value):
+        kind = type(value).__name__
         raise BadInput(f"network '{reference}' must be a function that builds a module, got {kind}.", field="network")
-    build: Callable[[tuple[int, ...], int], Any] = found
+    build: Callable[[tuple[int, ...], int], Any] = value
     return build
 
 
@@ -234,19 +234,19 @@ class ModuleShape:
 
     def to_json(self) -> dict[str, Any]:
         """Return a reference and hashes, never code."""
-        known = asdict(self.trained or self._opened.trained)
+        fields_of_module = asdict(self.trained or self._opened.trained)
         document = {
             "kind": self.kind,
             "reference": self.reference,
-            "code": known.pop("code"),
-            "fixed": known.pop("fixed"),
+            "code": fields_of_module.pop("code"),
+            "fixed": fields_of_module.pop("fixed"),
         }
-        return {**document, "size": list(self.size_in), "labels": self.labels, **known}
+        return {**document, "size": list(self.size_in), "labels": self.labels, **fields_of_module}
 
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> ModuleShape:
         """Return the shape that `to_json` described."""
-        trained = Trained(**{each.name: network[each.name] for each in fields(Trained)})
+        trained = Trained(**{item.name: network[item.name] for item in fields(Trained)})
         return ModuleShape(network["reference"], tuple(network["size"]), network["labels"], trained)
 
     @property

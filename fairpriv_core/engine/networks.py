@@ -113,11 +113,11 @@ def logits(shape: Shape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
     layers = shape.views(flat)
     hidden = [(np.ascontiguousarray(weights.transpose(0, 2, 1)), biases) for weights, biases in layers[:-1]]
     length = min(len(rows), _CHUNK)
-    held = np.empty((2, len(flat), length, layers[-1][0].shape[2] if hidden else 0), dtype=flat.dtype)
-    zeros = np.zeros((1, *held.shape[2:]), dtype=flat.dtype)
+    memory = np.empty((2, len(flat), length, layers[-1][0].shape[2] if hidden else 0), dtype=flat.dtype)
+    zeros = np.zeros((1, *memory.shape[2:]), dtype=flat.dtype)
     starts = range(0, max(len(rows), 1), _CHUNK)
     return np.concatenate(
-        [_forward(hidden, layers[-1], rows[start : start + _CHUNK], held, zeros) for start in starts], axis=1
+        [_forward(hidden, layers[-1], rows[start : start + _CHUNK], memory, zeros) for start in starts], axis=1
     )
 
 
@@ -252,8 +252,8 @@ def estimate_memory(shape: AnyShape, batch_size: int) -> int:
 def find_memory() -> int | None:
     """Return how many bytes of memory this machine, or this container, has; None where that cannot be told."""
     try:
-        here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
     limit = _LIMIT.read_text().strip() if _LIMIT.is_file() else ""
-    return min(here, int(limit)) if limit.isdecimal() else here
+    return min(physical, int(limit)) if limit.isdecimal() else physical

@@ -23,6 +23,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure, measure_everybody
 from fairpriv_core.notions.rates import TWO, decide
+from fairpriv_core.plain import freeze
 
 THRESHOLD = 0.5  # of a network that is not randomised
 _CHUNK = 16384
@@ -92,8 +93,8 @@ class Composed(Described):
     @property
     def parts(self) -> tuple[Network, ...]:
         """The networks that it is made of."""
-        held: Any = getattr(self, self.holds)
-        return held if isinstance(held, tuple) else (held,)
+        members: Any = getattr(self, self.holds)
+        return members if isinstance(members, tuple) else (members,)
 
     @property
     def inputs(self) -> int:
@@ -122,14 +123,9 @@ class ByGroup(Composed):
 
 def _write(value: Any) -> Any:
     if isinstance(value, tuple):
-        written = {id(each): _write(each) for each in value}  # once, so that a pickle of many copies is small
-        return [written[id(each)] for each in value]
+        written = {id(item): _write(item) for item in value}  # once, so that a pickle of many copies is small
+        return [written[id(item)] for item in value]
     return value.to_json() if hasattr(value, "to_json") else value
-
-
-def freeze(value: Any) -> Any:
-    """Return lists as tuples, those inside them too."""
-    return tuple(freeze(each) for each in value) if isinstance(value, list | tuple) else value
 
 
 def require_finite(shape: tuple[int, ...], **values: Any) -> None:

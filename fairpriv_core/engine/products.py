@@ -29,9 +29,9 @@ def split(rows: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def multiply_parts(left: Sequence[np.ndarray], right: np.ndarray, out: Sequence[np.ndarray]) -> None:
     """Write what `multiply` does where `left` and `out` are split already."""
-    each = right[..., None, :, :]
+    parts = right[..., None, :, :]
     for part, onto in zip(left, out, strict=True):
-        np.matmul(part, each, out=onto)
+        np.matmul(part, parts, out=onto)
 
 
 def multiply_onto_rows(left: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:

@@ -24,11 +24,11 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size and for nulls, else
-    1: what is not present adds nothing to a sum or a count. Sums and
-    `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
-    `deviation` is the loss's derivative with respect to whichever it is, times the row's weight where rows have one: it
-    is clipped with that weight in it, and no sum of weights divides anything.
+    `code` is group * labels + label. `present` is a padding mask: 0 for nulls and for the rows that fill K samples up
+    to one size, else 1; a row that is not present adds nothing to a sum or a count. Sums and `norms` are of the
+    gradient of the logit; where a network has an output for each label, of the gradient of the loss. `deviation` is the
+    derivative of the loss with respect to the logit, or 1, times the row's weight where rows have weights: a gradient
+    is clipped with its weight in it, and no sum of weights divides anything.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -134,17 +134,17 @@ class Records:
             return only
         if streams == len(table):
             return np.take_along_axis(table, self.code, axis=1)
-        chosen = np.matmul(divide(table, streams), self._indicate(table).transpose(0, 2, 1))
-        entries: np.ndarray = chosen.reshape(len(table), -1)
+        values = np.matmul(divide(table, streams), self._indicate(table).transpose(0, 2, 1))
+        entries: np.ndarray = values.reshape(len(table), -1)
         return entries
 
     def sum_by_code(self, values: np.ndarray, codes: int) -> np.ndarray:
         """Return the sums of `values` (K, B) over the present records of each code: (K, codes) float64."""
         streams = len(self._drawn.code)
-        chosen = values if self._drawn.present is None else values * self.present
+        terms = values if self._drawn.present is None else values * self.present
         if streams == len(values):
-            return np.array([np.bincount(own, each, codes) for own, each in zip(self.code, chosen, strict=True)])
-        exact = np.ascontiguousarray(chosen, dtype=np.float64)
+            return np.array([np.bincount(own, weights, codes) for own, weights in zip(self.code, terms, strict=True)])
+        exact = np.ascontiguousarray(terms, dtype=np.float64)
         sums = np.matmul(divide(exact, streams), self._indicate(np.empty((0, codes))))
         totals: np.ndarray = sums.reshape(len(values), codes)
         return totals
@@ -155,16 +155,16 @@ class Records:
         if selected is None:
             counts = [np.bincount(own, minlength=codes) for own in code]
         else:
-            counts = [np.bincount(own, here, codes) for own, here in zip(code, selected[:, self._rows], strict=True)]
+            counts = [np.bincount(own, mask, codes) for own, mask in zip(code, selected[:, self._rows], strict=True)]
         return expand(np.array(counts, dtype=np.float64), len(self.logits))
 
     def _indicate(self, table: np.ndarray) -> np.ndarray:
         """Return 1 for each record's code, else 0: (S, B, codes), for a product with `table` (K, codes)."""
-        held = self._indicators.get(table.dtype.char)
-        if held is None:
-            held = np.eye(table.shape[1], dtype=table.dtype).take(self._drawn.code[:, self._rows], axis=0)
-            self._indicators[table.dtype.char] = held
-        return held
+        indicator = self._indicators.get(table.dtype.char)
+        if indicator is None:
+            indicator = np.eye(table.shape[1], dtype=table.dtype).take(self._drawn.code[:, self._rows], axis=0)
+            self._indicators[table.dtype.char] = indicator
+        return indicator
 
 
 @dataclass
@@ -287,19 +287,19 @@ class Feed:
             return Drawn(columns, indices)
         present = np.zeros((len(indices), longest), dtype=np.float32)
         padded = [np.zeros(longest, dtype=np.int64) for _ in indices]
-        for here, rows, index in zip(present, padded, indices, strict=True):
-            here[: len(index)], rows[: len(index)] = 1.0, index
+        for present_rows, rows, index in zip(present, padded, indices, strict=True):
+            present_rows[: len(index)], rows[: len(index)] = 1.0, index
         return Drawn(columns, padded, present)
 
 
-def count_streams(each: Sequence[object]) -> int:
+def count_streams(items: Sequence[object]) -> int:
     """Return into how many runs of one length, of like items, a list falls: as many as it has items if it does not."""
-    starts = [k for k, item in enumerate(each) if not k or item != each[k - 1]]
-    length = len(each) // len(starts)
-    return len(starts) if starts == list(range(0, len(each), length)) else len(each)
+    starts = [k for k, item in enumerate(items) if not k or item != items[k - 1]]
+    length = len(items) // len(starts)
+    return len(starts) if starts == list(range(0, len(items), length)) else len(items)
 
 
-def join_samples(each: Sequence[list[np.ndarray]]) -> list[Indices]:
+def join_samples(samples: Sequence[list[np.ndarray]]) -> list[Indices]:
     """Return [step][stream] from each model's samples of an epoch; models that share samples are one stream."""
-    streams = count_streams([id(one) for one in each])
-    return [list(step) for step in zip(*each[:: len(each) // streams], strict=True)]
+    streams = count_streams([id(stream) for stream in samples])
+    return [list(step) for step in zip(*samples[:: len(samples) // streams], strict=True)]

@@ -44,7 +44,7 @@ class TreesShape(Described):
         for indices, count in ((roots, self.nodes), (left, self.nodes), (right, self.nodes), (feature, self.inputs)):
             if not ((indices >= 0) & (indices < count)).all():
                 raise BadInput("the trees name nodes or columns that are not there.")
-        roots, feature, left, right = (each.astype(np.int64) for each in (roots, feature, left, right))
+        roots, feature, left, right = (values.astype(np.int64) for values in (roots, feature, left, right))
         return Trees(self, float(parameters[0]), roots, feature, threshold, left, right, value)
 
     def scores(self, parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None) -> np.ndarray:

@@ -40,8 +40,8 @@ def build_snapshots(
     """Yield what the end of `epoch` looks like for those of the K models, which are passed through together."""
     if not models:
         return
-    drawn = _draw(feed)
-    records = Records(kernel.take(drawn), drawn)
+    sample = _draw(feed)
+    records = Records(kernel.take(sample), sample)
     watched = rule.watched(records)
     for model in models:
         own = {name: (values[model], _take(bound, values, model)) for name, (values, bound) in watched.items()}
@@ -99,7 +99,7 @@ def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], b
         edges=tuple(edges.tolist()),
         counts=counts,
         bound=largest,
-        bounds={name: tuple(each.tolist()) for name, each in unlike.items()},
+        bounds={name: tuple(bound.tolist()) for name, bound in unlike.items()},
         clipped={name: share_clipped(finite[place], bounds[place]) for name, place in places.items()},
     )
 

@@ -43,19 +43,23 @@ class Style:
 class MethodInfo:
     """What a method can do; forms, figures, tests and tables read this instead of testing names.
 
-    No two methods have the same dash and marker, and those of one family share a colour.
-    `threat_model` is None for a method that is not private. `calibrates` names the field that calibration sets, or
-    is None. `max_groups` and `max_labels` are None where there is no limit. `pursued` says what a notion may compare
-    that the method can pursue; where it is () the method only reports the chosen notion. `only` names notions, where it
-    takes some alone. Where `uses_groups` is False training does not look at the sensitive attribute at all.
-    `needs_group_at_prediction` is True where predictions of any of its models do. Of one that `certifies` runs bound
-    the gaps of the model that they export, but for its `certified_failure` (see runs/certificate.py). The sizes that it
-    needs are those of groups, whatever the notion, where it `counts_groups`. `reuses` names the parameters that belong
-    to a release which later fits can be given (see Training); () where a method makes no such release. `source` says
-    whose it is: of a "paper" that Papers repeats, "ours", or any "other".
-    Where it `reads_answers` it can be given randomised answers in place of the sensitive attribute: see `Dataset`.
-    One with a `public_part` takes features and groups of some training rows as public: epsilon does not cover them.
-    Of one that `weighs_rows` a row's loss may have a weight: what epsilon covers was tried with weights.
+    Attributes:
+        style: no two methods have the same dash and marker, and the methods of one family share a colour.
+        threat_model: None for a method that is not private.
+        pursued: what notions compare that the method can pursue; () for a method that only reports the chosen notion.
+        only: the names of the notions that it takes; None for all that fit `pursued`.
+        calibrates: the field that calibration sets, if any.
+        max_groups, max_labels: None where there is no limit.
+        needs_group_at_prediction: whether predictions of any of its models need the group.
+        uses_groups: False where training does not look at the sensitive attribute at all.
+        certifies: whether a run bounds the gaps of the model that it exports; the method's `certified_failure` is the
+            chance that the bounds fail (runs/certificate.py).
+        counts_groups: whether the sizes that it needs are those of groups, whatever the notion.
+        reuses: the parameters that belong to a release which later fits can be given (`Training.given`); () for none.
+        source: a "paper" that Papers repeats, "ours", or any "other".
+        weighs_rows: whether a row's loss may have a weight; epsilon was tested with weights.
+        public_part: whether features and groups of some training rows are public, which epsilon does not cover.
+        reads_answers: whether it can be given randomised answers in place of the sensitive attribute (`Dataset`).
     """
 
     name: str
@@ -110,10 +114,9 @@ class MethodInfo:
 class Parameter:
     """How a form shows one hyper-parameter: its help, valid range (inclusive), scale and the paper's value.
 
-    Where it is `open`, values beside `choices` may do: the method checks them.
-    `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. Those
-    that it `replaces` do not apply where it is set; where it is none, others have the defaults that stand in
-    `otherwise`.
+    With `open` other values than `choices` are allowed, and the method checks them. `fairer` says of a parameter that
+    trades accuracy against fairness whether "more" or "less" of it is fairer. The parameters in `replaces` do not apply
+    where this one is set; where it is None, other parameters have the defaults in `otherwise`.
     """
 
     title: str
@@ -174,7 +177,7 @@ def list_sliders(method: type[Method] | Method) -> tuple[str, ...]:
     known = parameters(method)
     bounds = ("clip_primal", "clip_dual")
     replaced = known["gap_target"][0].replaces if "gap_target" in known else ()
-    trade = [name for name, (shown, _) in known.items() if shown.fairer or (name in replaced and not shown.expert)]
+    trade = [name for name, (form, _) in known.items() if form.fairer or (name in replaced and not form.expert)]
     first = ("gap_target", *(name for name in trade if name not in bounds), *bounds)
     return tuple(name for name in dict.fromkeys(first) if name in known)
 
@@ -200,7 +203,7 @@ class Method(Protocol):
         """Return what `fit` will release on `n_train` rows; pure. () for a method that is not private."""
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
+        """Return how far one person can move each kind of release, by its name, where groups are of one size.
 
         The noise of a step's sum covers what rounding adds to that as well (privacy/sums.py).
         """
@@ -302,8 +305,8 @@ class FitsAlone(Pursuing, ABC):
     @classmethod
     def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
         """Train K models one after the other."""
-        each = zip(methods, trains, trainings, strict=True)
-        return [method.fit(train, training) for method, train, training in each]
+        fits = zip(methods, trains, trainings, strict=True)
+        return [method.fit(train, training) for method, train, training in fits]
 
 
 class NotPrivate:

@@ -139,7 +139,7 @@ def name_group(name: str) -> str:
 
 
 def mark_ours(name: str) -> str:
-    """Return what stands behind the title of a method of this project's own in a list without headings."""
+    """Return the mark behind the title of one of this project's own methods, for lists without headings."""
     return " · ours" * (name_group(name) == GROUPS["ours"])
 
 

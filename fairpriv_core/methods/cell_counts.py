@@ -117,12 +117,12 @@ def count_needed(method: Method, notion: Notion, train: Dataset) -> Counts | Non
         names, label, sizes = cells.names, cells.label, cells.sizes(*train.members)
     public = method.info.threat_model == "attribute"  # how many rows have a label is public then
     among = {}
-    for each in np.unique(label).tolist():
-        told = public and each != NO_CELL
-        rows = int((train.y == each).sum()) if told else train.n
-        own = int((label == each).sum()) if public else len(label)
-        among[each] = rows, own, f" of label '{train.label_names[each]}'" if told else ""
-    even = np.array([among[each][0] / among[each][1] for each in label.tolist()])
+    for people in np.unique(label).tolist():
+        labelled = public and people != NO_CELL
+        rows = int((train.y == people).sum()) if labelled else train.n
+        own = int((label == people).sum()) if public else len(label)
+        among[people] = rows, own, f" of label '{train.label_names[people]}'" if labelled else ""
+    even = np.array([among[people][0] / among[people][1] for people in label.tolist()])
     return Counts(tuple(names), sizes, even, tuple(among.values()), deviation)
 
 

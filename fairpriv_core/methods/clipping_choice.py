@@ -57,23 +57,23 @@ def quantiles(values: np.ndarray) -> tuple[float, ...]:
 def best_bound(values: Sequence[float] | np.ndarray, *, noise: float, weight: float) -> float:
     """Return the minimiser of noise * C + weight * E[max(0, value - C)]: where P(value >= C) = noise / weight."""
     below = 1.0 - noise / weight if weight > 0 else 0.0
-    found = float(
+    quantile = float(
         np.quantile(np.asarray(values, dtype=np.float64), min(max(below, _LEAST_SHARE), 1.0), method="inverted_cdf")
     )
-    return max(found, 1e-6)
+    return max(quantile, 1e-6)
 
 
 def build_curve(values: Sequence[float], *, noise: float, weight: float) -> ClippingCurve:
     """Return the curve over bounds from far below the values to far above them."""
-    held = np.asarray(values, dtype=np.float64)
-    top = max(float(held.max()), 1e-6)
+    sample = np.asarray(values, dtype=np.float64)
+    top = max(float(sample.max()), 1e-6)
     bounds = np.geomspace(top / 1000.0, top * 20.0, 80)
-    excess = np.maximum(held[None, :] - bounds[:, None], 0.0).mean(axis=1)
+    excess = np.maximum(sample[None, :] - bounds[:, None], 0.0).mean(axis=1)
     return ClippingCurve(
         bounds=tuple(bounds.tolist()),
         bias=tuple((weight * excess).tolist()),
         variance=tuple((noise * bounds).tolist()),
-        minimiser=best_bound(held, noise=noise, weight=weight) if noise < weight else None,
+        minimiser=best_bound(sample, noise=noise, weight=weight) if noise < weight else None,
     )
 
 

@@ -60,22 +60,22 @@ def _check_info(name: str, info: Any) -> None:
             )
 
 
-def _check_among(part: str, given: Any, choices: typing.Collection[str], *, optional: bool = False) -> None:
-    if not isinstance(given, tuple) or not (given or optional) or set(given) - set(choices):
-        raise BadInput(f"info.{part} must be a tuple of some of {', '.join(choices)}, got {given!r}.")
+def _check_among(part: str, value: Any, choices: typing.Collection[str], *, optional: bool = False) -> None:
+    if not isinstance(value, tuple) or not (value or optional) or set(value) - set(choices):
+        raise BadInput(f"info.{part} must be a tuple of some of {', '.join(choices)}, got {value!r}.")
 
 
 def _check_fields(kind: type[Method]) -> None:
     declared = parameters(kind)
     typing.get_type_hints(kind)  # as forms read them
     for item in dataclasses.fields(kind):
-        shown = declared.get(item.name, (None, item))[0]
-        if not isinstance(shown, Parameter) or not shown.title or not shown.help.endswith("."):
+        form = declared.get(item.name, (None, item))[0]
+        if not isinstance(form, Parameter) or not form.title or not form.help.endswith("."):
             raise BadInput(
                 f"field '{item.name}' must be declared by parameter(default, title, help), its help a sentence."
             )
         default: Any = item.default
-        if shown.low is not None and default is not None and not shown.low <= default <= (shown.high or default):
+        if form.low is not None and default is not None and not form.low <= default <= (form.high or default):
             raise BadInput(f"the default of '{item.name}' must lie in its range, got {default}.")
     if kind.info.calibrates is not None and kind.info.calibrates not in declared:
         raise BadInput(f"info.calibrates must name a field, got '{kind.info.calibrates}'.")
@@ -87,6 +87,6 @@ def _check_defaults(kind: type[Any]) -> None:
     if not isinstance(steps, int) or steps <= 0:
         raise BadInput(f"steps({_ROWS}) must be a whole number > 0, got {steps!r}.")
     assumed = method.assumptions()
-    if not isinstance(assumed, tuple) or not all(isinstance(each, str) for each in assumed):
+    if not isinstance(assumed, tuple) or not all(isinstance(sentence, str) for sentence in assumed):
         raise BadInput(f"assumptions() must be a tuple of sentences, got {assumed!r}.")
     json.dumps({name: getattr(method, name) for name in parameters(kind)}, allow_nan=False)

@@ -23,7 +23,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.models import Priced, take_off
-from fairpriv_core.engine.predict import freeze, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
@@ -33,6 +33,7 @@ from fairpriv_core.methods.shared.multipliers import ascend
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.rates import decide
+from fairpriv_core.plain import freeze
 
 _LEAST = 30.0  # rows that a group is taken to have, so that one which noise empties does not take over
 _STEP = 2.0  # of a price, for a violation of 1
@@ -86,7 +87,7 @@ class Dp2dp(AveragedSums, FitsMany):
         """Train K scores in one loop, and find each one's prices; RunFailed where training diverges."""
         setting: Setting[Any] = Setting(methods, trains, trainings)
         rule = PricesRule(setting)
-        return [rule.finish(k, fitted) for k, fitted in enumerate(setting.run(rule))]
+        return [rule.finish(k, model) for k, model in enumerate(setting.run(rule))]
 
 
 class PricesRule(AveragedSumsRule):
@@ -111,14 +112,14 @@ class PricesRule(AveragedSumsRule):
         network = Priced(fitted.network, freeze(prices))
         step = self.setting.methods[model].epochs + 1
         training.observer.show(Snapshot(step, fitted.steps, network, fitted.parameters, {}, {}))
-        named = (dict(zip(train.label_names, own, strict=True)) for own in prices)
-        return replace(fitted, network=network, notes={"prices": dict(zip(train.group_names, named, strict=True))})
+        by_group = (dict(zip(train.label_names, own, strict=True)) for own in prices)
+        return replace(fitted, network=network, notes={"prices": dict(zip(train.group_names, by_group, strict=True))})
 
     def _find_prices(self, k: int, chances: np.ndarray) -> np.ndarray:
         """Return the mean prices (k, l) of the later half of the rounds."""
         method, train = self.setting.methods[k], self.setting.trains[k]
         prices, multipliers, total = np.zeros((3, *self._kinds))
-        found = []
+        prices_by_round = []
         for index in range(method.rounds):
             counts = count_decided(chances, train, prices).ravel()
             noisy = self.setting.release(k, "counts", counts, index=index).reshape(self._kinds)
@@ -127,18 +128,18 @@ class PricesRule(AveragedSumsRule):
                 multipliers, noisy, sizes=total.sum(axis=1) / (index + 1), index=index, gap=method.gap_target
             )
             prices = price(multipliers, total.sum(axis=1))
-            found.append(prices)
-        mean: np.ndarray = np.mean(found[len(found) // 2 :], axis=0)
+            prices_by_round.append(prices)
+        mean: np.ndarray = np.mean(prices_by_round[len(prices_by_round) // 2 :], axis=0)
         return mean
 
 
 def count_decided(chances: np.ndarray, train: Dataset, prices: np.ndarray) -> np.ndarray:
     """Return the rows by group and decision (k, l) under `prices`; one without chances, group or label in none."""
-    known = (
+    mask = (
         np.isfinite(chances).all(axis=1) if train.present is None else np.isfinite(chances).all(axis=1) & train.present
     )
-    group = train.group[known]
-    decided = decide(take_off(chances[known], prices[group]))
+    group = train.group[mask]
+    decided = decide(take_off(chances[mask], prices[group]))
     counts = np.bincount(group * prices.shape[1] + decided, minlength=prices.size)
     return counts.reshape(prices.shape).astype(np.float64)
 

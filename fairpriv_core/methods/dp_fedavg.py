@@ -40,7 +40,6 @@ class DpFedAvg(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpFedAvgRule(setting)
 
 

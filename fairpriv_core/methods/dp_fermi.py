@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -69,6 +69,10 @@ class DpFermi(Private, TrainsByRule):
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
+    )
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: the group shares are exact though one changed attribute changes "
+        "every record's term, and the same public batch undoes the amplification by sampling."
     )
 
     variant: str = fields.shared("variant")
@@ -131,10 +135,6 @@ class DpFermi(Private, TrainsByRule):
         """Why there is no penalty; None where there is one."""
         return fields.format_idle({"multiplier": self.multiplier})
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The group sizes, of which a person who moves changes two; decisions, if a gap is aimed at; and the steps.
 
@@ -163,7 +163,7 @@ class DpFermi(Private, TrainsByRule):
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
-        return MOVED * self.noise("noise_counts") if self.variant == "proved" else None
+        return MOVED * self.noise("noise_counts") if self.proved else None
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3.3 claims for the same noise multipliers, q and T; it does not count the group sizes.
@@ -186,15 +186,6 @@ class DpFermi(Private, TrainsByRule):
             known = replace(self, noise_primal=noise * _ROUNDING)
         return super(DpFermi, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
 
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.variant == "proved":
-            return None
-        return (
-            "The published accounting does not hold: the group shares are exact though one changed attribute changes "
-            "every record's term, and the same public batch undoes the amplification by sampling."
-        )
-
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
         return (
@@ -204,7 +195,6 @@ class DpFermi(Private, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         rules = _OF_CLASSES if setting.shape.outputs > 1 else _OF_A_LOGIT
         return rules[setting.methods[0].variant](setting)
 
@@ -254,33 +244,16 @@ class StepRelease:
         return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)
 
 
-@dataclass
 class FermiRule(Stateful, Keeping, OneSum):
     """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
-    setting: Setting[DpFermi]
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
-    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
-    conditions: penalty.Conditions = field(init=False)
-    pursued: list[int] = field(init=False)
-    clip: np.ndarray = field(init=False)
-    weights: PenaltyWeights = field(init=False)
-    multiplier: np.ndarray = field(init=False)
-    shares: np.ndarray = field(init=False)
-    w: np.ndarray = field(init=False)
-    batch: penalty.Averages = field(init=False)
-    derivatives: np.ndarray = field(init=False)
-    radius: np.ndarray = field(init=False)
-    step_release: StepRelease = field(init=False)
-    _expected: np.ndarray = field(init=False)
-    _dual_step: np.ndarray = field(init=False)
-    _dual_norm: np.ndarray = field(init=False)
-    _centred: np.ndarray = field(init=False)
-    _returned: ReturnedIterates = field(init=False)
+    uses_batches: ClassVar[bool] = True
+    batch: penalty.Averages
 
-    def __post_init__(self) -> None:
+    def __init__(self, setting: Setting[DpFermi]) -> None:
+        self.setting, self.arrays = setting, {}
         methods, cells = self.setting.methods, self.setting.cells
         self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
@@ -319,7 +292,8 @@ class FermiRule(Stateful, Keeping, OneSum):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not self.pursued:
             return None
-        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self.w))])
+        models, steps = range(len(self.w)), len(batches)
+        return join_samples([self.setting.draw_samples(k, epoch, steps, needed=k in self.pursued) for k in models])
 
     def public_weights(self, records: Records) -> np.ndarray:
         if not self.pursued:
@@ -408,12 +382,6 @@ class FermiRule(Stateful, Keeping, OneSum):
         self.multiplier = self.weights.column
         self.set_tables()
 
-    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if k not in self.pursued and self.setting.trainings[k].mechanism.stream_name is None:
-            return [np.zeros(0, dtype=np.int64)] * steps
-        rate = self.setting.methods[k].rate(self.setting.n)
-        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
-
     def multipliers(self, model: int) -> np.ndarray:
         """Return each cell's multiplier (cells,), for the analyst."""
         return penalty.multipliers(self.w[model], self.shares[model], float(self.weights.values[model]))
@@ -488,14 +456,11 @@ class PublishedFermiRule(FermiRule):
         self.derivatives = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 
-@dataclass
 class FermiClassesRule(Seeding, FermiRule):
     """The proved variant: a step propagates back the batch's losses, its part of psi, and the secret sample's."""
 
     jacobian: ClassVar[float] = 1.0
-    conditions: ClassConditions = field(init=False)
-    public: Directions = field(init=False)
-    secret: Directions = field(init=False)
+    conditions: ClassConditions
 
     def list_conditions(self, cells: Cells) -> ClassConditions:
         return ClassConditions(cells)
@@ -527,8 +492,8 @@ class FermiClassesRule(Seeding, FermiRule):
         """Return how hard each cell is pulled (cells,): of two labels the size of PF-LD's multiplier."""
         directions = group_directions(self.w[model], self.shares[model])
         sizes = np.sqrt(2.0 * (directions**2).sum(axis=-1))
-        each: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
-        return each
+        multipliers: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
+        return multipliers
 
     def set_tables(self) -> None:
         """Derive u of each code from W and the shares, both released; what all groups share of it is public."""
@@ -544,7 +509,6 @@ class FermiClassesRule(Seeding, FermiRule):
         return midpoint
 
 
-@dataclass
 class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
     """As published: the secret sample is the public batch, and nothing is centred.
 

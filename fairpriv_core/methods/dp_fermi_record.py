@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
@@ -134,7 +133,6 @@ class DpFermiRecord(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpFermiRecordRule(setting)
 
 
@@ -162,17 +160,12 @@ class DpFermiRecordRule(NoisySumsRule):
         self._set_table()
         return update
 
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = self._derivatives(records)
-        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
-
     def statistics(self, records: Records) -> np.ndarray | None:
         if not any(method.multiplier for method in self.setting.methods):
             return None
         centres = self.arrays["centres"]
-        both = np.stack([1.0 - centres, centres], axis=-1)
-        sums = self.conditions.group_sums(records, centre=both)[..., 1]
+        columns = np.stack([1.0 - centres, centres], axis=-1)
+        sums = self.conditions.group_sums(records, centre=columns)[..., 1]
         values: np.ndarray = (sums / _reach(centres)[..., None]).reshape(len(centres), -1)
         return values
 
@@ -192,7 +185,7 @@ class DpFermiRecordRule(NoisySumsRule):
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.column_of(self.bounds())),
+            **super().watched(records),
             "output": (records.probability, None),
         }
 
@@ -220,7 +213,7 @@ class DpFermiRecordRule(NoisySumsRule):
     def prepare(self) -> None:
         self._set_table()
 
-    def _derivatives(self, records: Records) -> np.ndarray:
+    def derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of loss + lambda psi with respect to the logit (K, B)."""
         penalty_weights = records.look_up(self._table) * penalty.derivatives(records)
         values: np.ndarray = records.deviation + self._weights.column * penalty_weights

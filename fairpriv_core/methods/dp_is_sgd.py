@@ -36,6 +36,9 @@ class DpIsSgd(NoisySums):
         max_labels=None,
     )
     FOUND_ON: ClassVar[str] = "Adult"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting leaves out the group sizes, which set the sampling rates without noise."
+    )
 
     network: str = fields.shared("network")
     variant: str = fields.shared("variant")
@@ -56,11 +59,6 @@ class DpIsSgd(NoisySums):
         checks.positive(rate_cap=self.rate_cap)
         checks.open_unit(share_counts=self.share_counts)
 
-    @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
-
     def rate(self, n_train: int) -> float:
         """The largest chance of a row to be in a sample, q_max: the one that is drawn at and counted."""
         return min(1.0, self.rate_cap * super().rate(n_train))
@@ -74,15 +72,8 @@ class DpIsSgd(NoisySums):
         counts = Release("counts", 1.0, "noise_counts", share=share, needed=self.proved)
         return (counts, *super().releases(n_train, groups))
 
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.proved:
-            return None
-        return "The published accounting leaves out the group sizes, which set the sampling rates without noise."
-
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpIsSgdRule(setting)
 
 

@@ -34,5 +34,4 @@ class DpSgd(NoisySums):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return NoisySumsRule(setting)

@@ -54,7 +54,6 @@ class DpsgdF(SumsWithCounts):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return DpsgdFRule(setting) if setting.methods[0].proved else DpsgdFPublishedRule(setting)
 
 
@@ -94,9 +93,6 @@ class DpsgdFRule(NoisySumsRule):
     def scalars(self, model: int) -> dict[str, float]:
         names = self.setting.trains[model].group_names
         return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_groups"][model], strict=True)}
-
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
 
 
 class DpsgdFPublishedRule(DpsgdFRule):

@@ -76,7 +76,6 @@ class DpsgdGlobalAdapt(SumsWithCounts):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return GlobalAdaptRule(setting) if setting.methods[0].proved else GlobalAdaptPublishedRule(setting)
 
 
@@ -114,9 +113,6 @@ class GlobalAdaptRule(NoisySumsRule):
 
     def scalars(self, model: int) -> dict[str, float]:
         return {"strict_clip": float(self.arrays["strict_clip"][model])}
-
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
 
 
 class GlobalAdaptPublishedRule(GlobalAdaptRule):

@@ -53,11 +53,6 @@ class FLd(NotPrivate, TrainsByRule):
         """Why multipliers stay 0; None where they move."""
         return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs)
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return LagrangianRule(setting, private=False)

@@ -124,12 +124,12 @@ class FairPate(Votes):
             return train_teachers(Plain(**TEACHING), train, parts, training)
 
         answers = self.ask(questions, train.labels, teach, train, training)
-        used = np.flatnonzero(there & choose_answers(answers, pool.group, there, gap=self.answers_gap))
-        if not used.size:
+        places = np.flatnonzero(there & choose_answers(answers, pool.group, there, gap=self.answers_gap))
+        if not places.size:
             raise RunFailed("no row of the public part has a group, so the student has no answers to learn from.")
-        learned = replace(pool.take(used), y=answers[used], present=None, weight=None)
-        fitted = learn(Plain(**self.student), learned, answers, training)
-        return replace(fitted, notes={"teachers": len(parts), "answers_used": int(used.size)})
+        learned = replace(pool.take(places), y=answers[places], present=None, weight=None)
+        student = learn(Plain(**self.student), learned, answers, training)
+        return replace(student, notes={"teachers": len(parts), "answers_used": int(places.size)})
 
     def _count_public(self, n_train: int) -> int:
         return min(max(round(self.public_share * n_train), 1), n_train - 1)
@@ -145,15 +145,15 @@ def choose_answers(answers: np.ndarray, group: np.ndarray, there: np.ndarray, *,
     than they do already. The first answers of a group are used unjudged: shares of a handful say little.
     """
     counts = np.zeros((int(group.max()) + 1, int(answers.max()) + 1))
-    used = np.zeros(len(answers), dtype=bool)
+    mask = np.zeros(len(answers), dtype=bool)
     for place in np.flatnonzero(there).tolist():
         cell = int(group[place]), int(answers[place])
         before = measure_gap(counts)
         counts[cell] += 1.0
         after = measure_gap(counts)
-        used[place] = counts[cell[0]].sum() <= _LEAST or after <= max(gap, before) + _ROUNDING
-        counts[cell] -= not used[place]
-    return used
+        mask[place] = counts[cell[0]].sum() <= _LEAST or after <= max(gap, before) + _ROUNDING
+        counts[cell] -= not mask[place]
+    return mask
 
 
 def measure_gap(counts: np.ndarray) -> float:

@@ -96,7 +96,6 @@ class FairDpAdaptive(AdaptiveBounds):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairDpRule(setting) if setting.methods[0].proved else FairDpPublishedRule(setting)
 
 
@@ -175,9 +174,6 @@ class FairDpRule(NoisySumsRule):
         names = train.group_names if self.by_group else train.label_names
         return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_kinds"][model], strict=True)}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
-
 
 class FairDpPublishedRule(FairDpRule):
     """Published: eq. 5 over the sample's own norms, sizes and gradient; n is the sample's size."""
@@ -187,11 +183,11 @@ class FairDpPublishedRule(FairDpRule):
 
     def read_sample(self, sampled: Sampled) -> None:
         records = sampled.records
-        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
+        kinds, present, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
         finite = np.isfinite(loss_gradient_norms(records))
         total = sampled.sum(records.deviation * records.present)
         for k, norms in enumerate(raw_norms(records)):
-            method, own = self.setting.methods[k], kinds[k][here[k] & finite[k]]
+            method, own = self.setting.methods[k], kinds[k][present[k] & finite[k]]
             for kind in np.unique(own):
                 inside = norms[own == kind]
                 bound = minimise_bias_variance(
@@ -210,8 +206,8 @@ def bias_variance(
     bounds: np.ndarray, norms: np.ndarray, weights: np.ndarray, *, slope: float, noise: float
 ) -> np.ndarray:
     """Return tau at each of `bounds` (m,) for `norms` and `weights` (n,), all >= 0."""
-    lost = np.maximum(norms[None, :] - bounds[:, None], 0.0) @ weights
-    tau: np.ndarray = slope * lost + lost**2 + noise * bounds**2
+    excess = np.maximum(norms[None, :] - bounds[:, None], 0.0) @ weights
+    tau: np.ndarray = slope * excess + excess**2 + noise * bounds**2
     return tau
 
 
@@ -219,13 +215,13 @@ def minimise_bias_variance(norms: np.ndarray, weights: np.ndarray, *, slope: flo
     """Return the C >= 0 that minimises tau, exactly; the smallest such C, 0.0 for no norms. O(n log n)."""
     order = np.argsort(norms)
     ends = np.concatenate([[0.0], np.asarray(norms, dtype=np.float64)[order]])
-    each = np.concatenate([[0.0], np.asarray(weights, dtype=np.float64)[order]])
-    weight = each.sum() - np.cumsum(each)  # above each end, and so throughout the interval that it begins
-    value = (each * ends).sum() - np.cumsum(each * ends)
+    drops = np.concatenate([[0.0], np.asarray(weights, dtype=np.float64)[order]])
+    weight = drops.sum() - np.cumsum(drops)  # above each end, and so throughout the interval that it begins
+    value = (drops * ends).sum() - np.cumsum(drops * ends)
     curvature = weight**2 + noise
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.where(curvature > 0, weight * (slope / 2.0 + value) / curvature, 0.0)
     inside = np.clip(turn, ends, np.append(ends[1:], np.inf))
-    lost = value - weight * inside
-    tau = slope * lost + lost**2 + noise * inside**2
+    excess = value - weight * inside
+    tau = slope * excess + excess**2 + noise * inside**2
     return float(inside[int(tau.argmin())])

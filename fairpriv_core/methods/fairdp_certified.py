@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Bounding, Halting, PlainLast, Rule, Sampled
-from fairpriv_core.engine.networks import NETWORKS, AnyShape
+from fairpriv_core.engine.networks import NETWORKS
 from fairpriv_core.engine.optimizers import SCHEDULES, Adam, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
@@ -85,6 +85,10 @@ class FairDpCertified(NoisySums):
     )
     OPTIMIZERS: ClassVar[tuple[str, ...]] = (*fields.OPTIMIZERS, BY_GROUP)
     FOUND_ON: ClassVar[str] = "Adult, Bank, COMPAS, credit default and synthetic data"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: sums are divided by the realised sizes of secret samples, one "
+        "more record shifts the even split of the last step, and the certificate's noise ignores its divisors."
+    )
 
     batch_size: int = fields.shared("batch_size", 1024)
     learning_rate: float = fields.shared("learning_rate", 0.2)
@@ -152,11 +156,6 @@ class FairDpCertified(NoisySums):
         checks.open_unit(share_counts=self.share_counts)
         certificate_looks.check_looks(self)
 
-    @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
-
     def last_rate(self, n_train: int) -> float:
         """Return the learning rate of the last step, a plain one, as the schedule leaves it."""
         steps = self.steps(n_train)
@@ -199,22 +198,12 @@ class FairDpCertified(NoisySums):
             known = replace(self, noise_certificate=1.0)
         return super(FairDpCertified, known).calibrated(epsilon=epsilon, delta=delta, n_train=n_train)
 
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.proved:
-            return None
-        return (
-            "The published accounting does not hold: sums are divided by the realised sizes of secret samples, one "
-            "more record shifts the even split of the last step, and the certificate's noise ignores its divisors."
-        )
-
     def taken_as_given(self) -> tuple[str, ...]:
         """What is public, and what a neighbour is."""
         return (*super().taken_as_given(), "The list of groups is public; a record zeroed out belongs to none of them.")
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairDpCertifiedRule(setting)
 
     @classmethod
@@ -227,35 +216,29 @@ class FairDpCertified(NoisySums):
         ]
 
 
-@dataclass
 class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
-    _samples: list[Indices] = field(init=False, default_factory=list)
-    _notes: list[dict[str, object]] = field(init=False)
-    _shape: AnyShape = field(init=False)
-    _looks: certificate_looks.Looks = field(init=False)
-    _adams: list[list[Adam]] = field(init=False)  # of each model, one a group; none under another optimiser
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
+        self._samples: list[Indices] = []
         self._looks = certificate_looks.Looks(self.setting)
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
         rate, start = np.ones((1, 1)), self._shape.initial(0)[None].astype(np.float64)
         groups = range(first.groups if models[0].optimizer == BY_GROUP else 0)
-        self._adams = [[Adam(rate, start) for _ in groups] for _ in models]
+        self._adams = [[Adam(rate, start) for _ in groups] for _ in models]  # one a group; none under another optimiser
         self.arrays["noisy_counts"] = np.ones((len(models), first.groups))
-        self._notes = [{} for _ in models]
+        self._notes: list[dict[str, object]] = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None and models[k].proved:
                 self.arrays["noisy_counts"][k] = release_sizes(self.setting, k)
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        drawn = super().samples(epoch, batches)
-        assert drawn is not None
-        self._samples = drawn
-        return drawn
+        epoch_samples = super().samples(epoch, batches)
+        assert epoch_samples is not None
+        self._samples = epoch_samples
+        return epoch_samples
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
@@ -324,8 +307,8 @@ class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
         step = sampled.step % self.setting.methods[0].steps_per_epoch(self.setting.n)
         micro = []
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            drawn = self._samples[step]
-            index = drawn[k * len(drawn) // len(self.setting.methods)]
+            streams = self._samples[step]
+            index = streams[k * len(streams) // len(self.setting.methods)]
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:

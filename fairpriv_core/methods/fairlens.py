@@ -14,7 +14,6 @@ r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -56,6 +55,10 @@ class FairLens(NoisySums):
         calibrates="noise_primal",
     )
     FOUND_ON: ClassVar[str] = "Adult"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: each record's clipped gradient depends, by way of group "
+        "statistics without noise, on all other records of the sample."
+    )
 
     variant: str = fields.shared("variant")
     multiplier_gradient: float = parameter(
@@ -100,11 +103,6 @@ class FairLens(NoisySums):
         checks.open_unit(share_statistics=self.share_statistics)
 
     @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
-
-    @property
     def regularises(self) -> bool:
         """Whether any regulariser is in force; otherwise the method is DP-SGD."""
         return self.multiplier_gradient > 0 or self.multiplier_boundary > 0
@@ -127,17 +125,11 @@ class FairLens(NoisySums):
         return (statistics, *super().releases(n_train, groups))
 
     def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        if self.proved or not self.regularises:
-            return None
-        return (
-            "The published accounting does not hold: each record's clipped gradient depends, by way of group "
-            "statistics without noise, on all other records of the sample."
-        )
+        """Why the published variant has no epsilon; None for the proved variant, and where nothing is regularised."""
+        return super().unproved_reason() if self.regularises else None
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return FairLensRule(setting) if setting.methods[0].proved else FairLensPublishedRule(setting)
 
 
@@ -155,11 +147,10 @@ class FairLensRule(NoisySumsRule):
             self.arrays[name] = np.zeros((models, size))
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = self.derivatives(sampled)
-        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
+        records, derivatives = sampled.records, self.objective_derivatives(sampled)
+        return records.keep(clip_weights(derivatives, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
-    def derivatives(self, sampled: Sampled) -> np.ndarray:
+    def objective_derivatives(self, sampled: Sampled) -> np.ndarray:
         """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
         records, group = sampled.records, sampled.records.group
         deviation = records.deviation
@@ -191,9 +182,6 @@ class FairLensRule(NoisySumsRule):
             for name, value in zip(names, self.arrays[kind][model], strict=True)
         }
 
-    def notes(self, model: int) -> dict[str, object]:
-        return dict(self.scalars(model))
-
     def _of_group(self, name: str, group: np.ndarray) -> np.ndarray:
         own = np.broadcast_to(group, (len(self.arrays[name]), group.shape[1]))
         return np.take_along_axis(self.arrays[name].astype(np.float32), own, axis=1)
@@ -218,13 +206,9 @@ class FairLensPublishedRule(FairLensRule):
         for k, method in enumerate(self.setting.methods):
             if not method.regularises:  # epsilon is proved then, also of the notes
                 continue
-            sums = sum_sample(
-                sampled.passed,
-                sampled.records,
-                sampled.rows,
-                model=k,
-                groups=self.setting.trains[k].groups,
-                bound=method.clip_primal,
+            groups, bound = self.setting.trains[k].groups, method.clip_primal
+            sums = _sum(
+                sampled.passed, sampled.records, sampled.rows, model=k, groups=groups, bound=bound, reach=np.inf
             )
             self.set_factors(k, sums)
 
@@ -287,12 +271,12 @@ class Factors:
 
 def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     """Return what follows from `sums`: signs of the groups' deviations, and n / n_a; groups below `least` have none."""
-    known = sums.sizes >= least
+    mask = sums.sizes >= least
     sizes, people = np.maximum(sums.sizes, 1.0), max(float(sums.sizes.sum()), 1.0)
     excess, mean = sums.excess / people, sums.gradients.sum(axis=0) / people
     separate = sums.gradients / sizes[:, None] - mean
-    clipping = (separate @ excess) * known
-    boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * known
+    clipping = (separate @ excess) * mask
+    boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * mask
     signs, sides = np.sign(clipping), np.sign(boundary)
     return Factors(
         excess=excess,
@@ -304,16 +288,14 @@ def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     )
 
 
-def sum_sample(passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float) -> GroupSums:
-    """Return the sums over one model's sample, gradients as they are: for the published variant alone."""
-    return _sum(passed, records, rows, model=model, groups=groups, bound=bound, reach=np.inf)
-
-
 def sum_everyone(model: int, *, kernel: Kernel, feed: Feed, groups: int, bound: float, reach: float) -> GroupSums:
     """Return the sums over all training rows of one model, each gradient clipped to C (1 + `reach`) first."""
     total: GroupSums | None = None
-    for passed, records in _passes(model, kernel, feed):
-        part = _sum(passed, records, slice(None), model=0, groups=groups, bound=bound, reach=reach)
+    alone = kernel.alone(model)
+    for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
+        batch = Drawn([feed.columns[model]], [rows])
+        passed = alone.run(batch.features, batch.squares)
+        part = _sum(passed, Records(passed, batch), slice(None), model=0, groups=groups, bound=bound, reach=reach)
         total = part if total is None else total + part
     assert total is not None
     return total
@@ -329,26 +311,19 @@ def directional(kernel: Kernel, passed: Pass, rows: slice, direction: np.ndarray
     return products
 
 
-def _passes(model: int, kernel: Kernel, feed: Feed) -> Iterator[tuple[Pass, Records]]:
-    alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
-    for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
-        drawn = Drawn([feed.columns[model]], [rows])
-        passed = alone.run(drawn.features, drawn.squares)
-        yield passed, Records(passed, drawn)
-
-
 def _sum(
     passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float, reach: float
 ) -> GroupSums:
+    """Return the sums over one model's records, each gradient clipped to C (1 + `reach`) first."""
     probability = records.probability[model]
     norms, deviation, present, group = (
         np.broadcast_to(values, records.logits.shape)[model]
         for values in (records.norms, records.deviation, records.present, records.group)
     )
     weights, cut = _gradient_weights(deviation, norms, bound=bound, reach=reach)
-    here = (present > 0) & np.isfinite(norms)
-    of_group = (group == np.arange(groups)[:, None]) * here.astype(np.float64)
-    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * here)[None]]), here)
+    mask = (present > 0) & np.isfinite(norms)
+    of_group = (group == np.arange(groups)[:, None]) * mask.astype(np.float64)
+    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * mask)[None]]), mask)
     closeness = np.nan_to_num((2.0 * probability * (1.0 - probability)).astype(np.float64), nan=0.0)
     return GroupSums(total[:-1], total[-1], of_group.sum(axis=1), of_group @ closeness)
 
@@ -360,8 +335,8 @@ def _gradient_weights(
     lengths = np.abs(deviation) * norms
     shortened = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
     cut = np.maximum(shortened - bound * (1.0 - MARGIN) / lengths, 0.0)
-    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (shortened, cut))
-    return whole, beyond
+    inside, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (shortened, cut))
+    return inside, beyond
 
 
 def _weighted_sums(passed: Pass, rows: slice, model: int, weights: np.ndarray, finite: np.ndarray) -> np.ndarray:

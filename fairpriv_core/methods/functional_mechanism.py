@@ -116,11 +116,11 @@ class FunctionalMechanism(Private, FitsAlone):
 
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The groups' sizes unless declared, of which a record is in one; the coefficients, groups as if equal."""
-        counted = self.multiplier > 0 and self.group_share is None
-        share = "share_counts" if counted else None
+        counts_groups = self.multiplier > 0 and self.group_share is None
+        share = "share_counts" if counts_groups else None
         bound = self.coefficient_bound(deviations(np.full(groups, 1.0 / groups)))
         return (
-            Release("counts", 1.0, "noise_counts", share=share, needed=counted, laplace=self.laplace),
+            Release("counts", 1.0, "noise_counts", share=share, needed=counts_groups, laplace=self.laplace),
             Release("coefficients", bound, "noise_coefficients", laplace=self.laplace),
         )
 
@@ -253,16 +253,16 @@ class Adfc(FunctionalMechanism):
 
     def share_features(self, train: Dataset, rows: Rows, given: Released) -> np.ndarray:
         """Return the declared shares, or those that fall with the noisy covariances, down to the least."""
-        found = np.ones_like(rows.ranges)
+        shares = np.ones_like(rows.ranges)
         if self.declared_shares:
             for column, share in read_shares(self.declared_shares).items():
-                found[rows.find_column(column)] = share
+                shares[rows.find_column(column)] = share
         elif self.measures:
             group, bound = given.deviations[train.group], sensitivity(self.covariance_bound(given.deviations))
             totals = given.release("covariances", lambda: rows.add_up(group.T).ravel(), bound)
-            sizes = np.linalg.norm(totals.reshape(-1, len(found))[:, :-1], axis=0)
-            found[:-1] -= (1.0 - self.least_share) * sizes / max(float(sizes.max()), 1e-300)
-        return found
+            sizes = np.linalg.norm(totals.reshape(-1, len(shares))[:, :-1], axis=0)
+            shares[:-1] -= (1.0 - self.least_share) * sizes / max(float(sizes.max()), 1e-300)
+        return shares
 
 
 def read_shares(declared: Sequence[str]) -> dict[str, float]:
@@ -282,8 +282,8 @@ def read_shares(declared: Sequence[str]) -> dict[str, float]:
 
 def deviations(shares: np.ndarray) -> np.ndarray:
     """Return a - mean of each group (k, g): of two groups, a is 1 in the second; of more, each has an a of its own."""
-    each: np.ndarray = np.eye(len(shares)) - shares
-    return each[:, 1:] if len(shares) == LABELS else each
+    centred: np.ndarray = np.eye(len(shares)) - shares
+    return centred[:, 1:] if len(shares) == LABELS else centred
 
 
 class Released:
@@ -329,10 +329,10 @@ class Rows:
     def find_column(self, column: str) -> np.ndarray:
         """Return which features and intercept (d + 1,) come from a column; BadInput where none does."""
         names = self._train.feature_names
-        found = np.array([*(name == column or name.startswith(f"{column} ") for name in names), False])
-        if not found.any():
+        mask = np.array([*(name == column or name.startswith(f"{column} ") for name in names), False])
+        if not mask.any():
             raise BadInput(f"declared_shares names '{column}', of which there is no feature.", field="declared_shares")
-        return found
+        return mask
 
     def add_up(self, weights: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
         """Return the sums (m, d + 1) of the rows by `weights` (m, n).
@@ -379,23 +379,23 @@ def read_ranges(train: Dataset) -> np.ndarray:
 
 def release_and_solve(method: FunctionalMechanism, train: Dataset, training: Training) -> Fitted:
     """Return the model of the noisy polynomial; a resumed run has the releases of the first."""
-    given, rows = Released(method, train, training), Rows(method, train)
-    shares = method.share_features(train, rows, given)
-    penalty = method.multiplier * given.deviations[:, : None if method.multiplier else 0]
-    bound = sensitivity(method.coefficient_bound(given.deviations))
+    releases, rows = Released(method, train, training), Rows(method, train)
+    shares = method.share_features(train, rows, releases)
+    penalty = method.multiplier * releases.deviations[:, : None if method.multiplier else 0]
+    bound = sensitivity(method.coefficient_bound(releases.deviations))
 
     def add_up() -> np.ndarray:
         weights = np.concatenate([0.5 - train.y[None], penalty[train.group].T])
         return pack(rows.add_up(weights, shares), method.order)
 
-    vector = given.release("coefficients", add_up, bound)
-    given.commit()
+    vector = releases.release("coefficients", add_up, bound)
+    releases.commit()
     deviation = method.noise() * bound * (np.sqrt(2.0) if method.laplace else 1.0)
     polynomial = Polynomial.unpack(vector, len(shares), method.order, deviation)
     point = polynomial.minimise()
     parameters = (point * shares / rows.ranges).astype(np.float32)
     notes: dict[str, object] = {
-        "group_shares": dict(zip(train.group_names, given.shares.tolist(), strict=True)),
+        "group_shares": dict(zip(train.group_names, releases.shares.tolist(), strict=True)),
         "covariances": (polynomial.penalty @ point / (max(method.multiplier, 1e-300) * train.n)).tolist(),
         "feature_shares": dict(zip(train.feature_names, shares.tolist(), strict=False)),
     }

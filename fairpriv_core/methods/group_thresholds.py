@@ -205,16 +205,16 @@ def choose_thresholds(rates: np.ndarray, errors: np.ndarray, gap: float) -> np.n
     offsets = np.array(list(product(_OFFSETS, repeat=len(rates))))
     lows = rates[:, 0, :, None] - width * offsets.T[:, None]
     lows, anchors = lows.reshape(len(rates), -1), np.repeat(np.arange(rates.shape[2]), len(offsets))
-    total, taken = errors[0, anchors].copy(), [anchors]
+    total, places = errors[0, anchors].copy(), [anchors]
     for group in range(1, rates.shape[1]):
         inside = np.ones((lows.shape[1], rates.shape[2]), dtype=bool)
         for low, own in zip(lows, rates[:, group], strict=True):
             inside &= (own >= low[:, None] - 1e-12) & (own <= low[:, None] + width + 1e-12)
         costs = np.where(inside, errors[group], np.inf)
-        taken.append(costs.argmin(axis=1))
+        places.append(costs.argmin(axis=1))
         total += costs.min(axis=1)
     best = int(total.argmin())
-    return np.array([own[best] for own in taken])
+    return np.array([own[best] for own in places])
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         setting: Setting[Any] = Setting(methods, trains, trainings)
         rule = ThresholdsRule(setting)
         trained = setting.run(rule)
-        return [rule.choose(k, fitted) for k, fitted in enumerate(trained)]
+        return [rule.choose(k, model) for k, model in enumerate(trained)]
 
 
 class ThresholdsRule(AveragedSumsRule):
@@ -312,9 +312,9 @@ def count_scores(score: np.ndarray, train: Dataset) -> np.ndarray:
 
     Place j has the scores above j / PLACES up to the next. A row without a score, group or label is not counted.
     """
-    known = np.isfinite(score) if train.present is None else np.isfinite(score) & train.present
-    place = np.clip(np.ceil(np.where(known, score, 0.0) * PLACES).astype(np.int64) - 1, 0, PLACES - 1)
-    where = ((LABELS * train.group + train.y) * PLACES + place)[known]
+    mask = np.isfinite(score) if train.present is None else np.isfinite(score) & train.present
+    place = np.clip(np.ceil(np.where(mask, score, 0.0) * PLACES).astype(np.int64) - 1, 0, PLACES - 1)
+    where = ((LABELS * train.group + train.y) * PLACES + place)[mask]
     return np.bincount(where, minlength=LABELS * train.groups * PLACES).reshape(-1, PLACES).astype(np.float64)
 
 
@@ -327,12 +327,12 @@ def place_thresholds(below: np.ndarray, notion: Notion, *, gap: float) -> np.nda
     """
     ones, totals = count_ones(below)
     errors = ones[:, 0] + totals[:, 1, None] - ones[:, 1]  # (k, m + 1)
-    means, groups, allowed = _means(ones, totals, notion), np.arange(len(below)), gap
+    means, groups, width = _means(ones, totals, notion), np.arange(len(below)), gap
     while True:
-        places = choose_thresholds(means, errors, allowed)
-        if allowed >= 1.0 or np.ptp(means[:, groups, places], axis=1).max() <= allowed + _WIDER + _ROUNDING:
+        places = choose_thresholds(means, errors, width)
+        if width >= 1.0 or np.ptp(means[:, groups, places], axis=1).max() <= width + _WIDER + _ROUNDING:
             return places
-        allowed += _WIDER
+        width += _WIDER
 
 
 def count_ones(below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -342,8 +342,8 @@ def count_ones(below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     from scipy.optimize import isotonic_regression
 
-    fitted = [isotonic_regression(row).x for row in below.reshape(-1, below.shape[2])]
-    rising = np.maximum(np.reshape(fitted, below.shape), 0.0)
+    curves = [isotonic_regression(row).x for row in below.reshape(-1, below.shape[2])]
+    rising = np.maximum(np.reshape(curves, below.shape), 0.0)
     totals = np.maximum(rising[..., -1], 1.0)
     under = np.concatenate([np.zeros_like(totals)[..., None], np.minimum(rising, totals[..., None])], axis=2)
     ones: np.ndarray = totals[..., None] - under

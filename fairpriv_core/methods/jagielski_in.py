@@ -137,10 +137,10 @@ class JagielskiIn(Private, FitsAlone):
         Counts and means move in L1, the means as the true group sizes are, which are protected: n / groups stands in.
         The regression's vector moves as the cost of one's own decision does, by B at most.
         """
-        times, each = self.count_rounds() - 1, groups / n_train
+        times, inverse_size = self.count_rounds() - 1, groups / n_train
         return (
             Release("counts", COUNTS_MOVED, "noise_counts", share="share_counts", laplace=True),
-            Release("means", each, "noise_dual", "step", times, "share_dual", laplace=True, purpose="auditor"),
+            Release("means", inverse_size, "noise_dual", "step", times, "share_dual", laplace=True, purpose="auditor"),
             Release("cost of a decision", self.multiplier_max, "noise_primal", "step", times, purpose="learner"),
         )
 
@@ -187,12 +187,12 @@ class _Game:
         self._compared, self._bound = np.eye(self._cells.count), method.difference_bound
         if method.gap_target is not None:
             self._compared, self._bound = compare_cells(self._cells), method.gap_target
-        held = training.checkpoint or {}
-        self.rules: list[np.ndarray] = list(held.get("rules", ()))
-        self._logarithms = held.get("logarithms", np.zeros((2, len(self._compared))))
+        checkpoint = training.checkpoint or {}
+        self.rules: list[np.ndarray] = list(checkpoint.get("rules", ()))
+        self._logarithms = checkpoint.get("logarithms", np.zeros((2, len(self._compared))))
         self._gives_one_answer = False
-        self._violations = held.get("violations", np.zeros(self._cells.count))
-        self._table = held["counts"] if held else self._release_counts()
+        self._violations = checkpoint.get("violations", np.zeros(self._cells.count))
+        self._table = checkpoint["counts"] if checkpoint else self._release_counts()
         self._sizes = require_rows(self._table.reshape(-1, LABELS), training.notion, train.group_names)
 
     def play_round(self) -> None:
@@ -313,8 +313,8 @@ class _Game:
 def compare_cells(cells: Cells) -> np.ndarray:
     """Return a row (cells,) for every two cells among the same people: 1 at one, -1 at the other."""
     pairs = [(i, j) for i, j in combinations(range(cells.count), 2) if cells.label[i] == cells.label[j]]
-    each = np.eye(cells.count)
-    return np.array([each[i] - each[j] for i, j in pairs])
+    unit = np.eye(cells.count)
+    return np.array([unit[i] - unit[j] for i, j in pairs])
 
 
 class LinearOracle:

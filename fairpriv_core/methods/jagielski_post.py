@@ -11,7 +11,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.models import Derived
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.predict import decisions, freeze
+from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
@@ -20,7 +20,9 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.methods.shared.releases import Private, Release, check_noises
 from fairpriv_core.notions.rates import count_cells
+from fairpriv_core.plain import freeze
 
+_OF_MODEL = ("epochs", "batch_size", "learning_rate", "optimizer", "hidden_layers", "width")
 MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 
 
@@ -79,11 +81,12 @@ class JagielskiPost(Private, FitsAlone):
 
 def train_and_correct(method: JagielskiPost, train: Dataset, training: Training) -> Fitted:
     """Return the plain model with its decisions corrected; a resumed run has the counts of the first."""
-    held, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width)
-    if "counts" in held:
-        parameters, noisy = held["base"], held["counts"]
+    checkpoint, base = training.checkpoint or {}, NetworkShape(train.d, method.hidden_layers, method.width)
+    if "counts" in checkpoint:
+        parameters, noisy = checkpoint["base"], checkpoint["counts"]
     else:
-        parameters = _train_plain(method, train, training)
+        settings = {name: getattr(method, name) for name in _OF_MODEL}
+        parameters = Plain(**settings).fit(train, training).parameters
         noisy = _release_counts(method, train, training, parameters=parameters)
     counts = noisy.reshape(train.groups, 2, 2)
     require_rows(counts.sum(axis=2), training.notion, train.group_names)
@@ -91,18 +94,6 @@ def train_and_correct(method: JagielskiPost, train: Dataset, training: Training)
     network, steps = Derived(base, freeze(table.tolist())), method.steps(train.n)
     training.observer.show(Snapshot(method.epochs + 1, steps, network, parameters, {}, {}))
     return Fitted(network, parameters, training.mechanism.events, steps, {"counts": noisy.tolist()})
-
-
-def _train_plain(method: JagielskiPost, train: Dataset, training: Training) -> np.ndarray:
-    plain = Plain(
-        epochs=method.epochs,
-        batch_size=method.batch_size,
-        learning_rate=method.learning_rate,
-        optimizer=method.optimizer,
-        hidden_layers=method.hidden_layers,
-        width=method.width,
-    )
-    return plain.fit(train, training).parameters
 
 
 def _release_counts(method: JagielskiPost, train: Dataset, training: Training, *, parameters: np.ndarray) -> np.ndarray:

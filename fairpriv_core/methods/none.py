@@ -44,23 +44,19 @@ class Plain(NotPrivate, TrainsByRule):
     def __post_init__(self) -> None:
         fields.check_network(self)
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return PlainRule(setting)
 
 
-@dataclass
 class PlainRule:
     """weight = (p - y) / batch."""
 
-    setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
+    uses_batches: ClassVar[bool] = True
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        self.setting = setting
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return None

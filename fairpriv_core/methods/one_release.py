@@ -189,22 +189,22 @@ class OneRelease(Private, FitsMany):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models, networks in one loop; RunFailed where a group has too few estimated rows or one diverges."""
-        each = list(zip(methods, trains, trainings, strict=True))
-        scored = [place for place, one in enumerate(each) if one[0].learner != NETWORK]
-        found = dict(zip(scored, _fit_scored([each[place] for place in scored]), strict=True))
-        looped = [place for place in range(len(each)) if place not in found]
+        fits = list(zip(methods, trains, trainings, strict=True))
+        scored = [place for place, fit in enumerate(fits) if fit[0].learner != NETWORK]
+        models = dict(zip(scored, _fit_scored([fits[place] for place in scored]), strict=True))
+        looped = [place for place in range(len(fits)) if place not in models]
         if looped:
-            found.update(zip(looped, _fit_networks([each[place] for place in looped]), strict=True))
-        return [found[place] for place in range(len(each))]
+            models.update(zip(looped, _fit_networks([fits[place] for place in looped]), strict=True))
+        return [models[place] for place in range(len(fits))]
 
 
 _One = tuple[OneRelease, Dataset, Training]
 
 
-def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
+def _fit_scored(fits: Sequence[_One]) -> list[Fitted]:
     """Return models whose score is moved."""
-    fitted = []
-    for method, train, training in each:
+    models = []
+    for method, train, training in fits:
         method.noise()  # what is missing is said before a score is fitted
         if train.weight is not None:
             raise BadInput(
@@ -213,16 +213,16 @@ def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
                 field="learner",
             )
         score = fit_score(method.learner, train, seed=training.seed)
-        fitted.append(fit_corrected(method, train, training, score))
-    return fitted
+        models.append(fit_corrected(method, train, training, score))
+    return models
 
 
-def _fit_networks(each: Sequence[_One]) -> list[Fitted]:
+def _fit_networks(fits: Sequence[_One]) -> list[Fitted]:
     """Return networks that are trained in one loop."""
-    methods, trains, trainings = zip(*each, strict=True)
+    methods, trains, trainings = zip(*fits, strict=True)
     setting = Setting(methods, trains, trainings)
-    known: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
-    rule = OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each])
+    estimates: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
+    rule = OneReleaseRule(setting, [_share_estimate(*fit, known=estimates) for fit in fits])
     try:
         return setting.run(rule)
     except RunFailed as error:
@@ -276,10 +276,10 @@ class OneReleaseRule(Stateful, PlainRule):
         return None
 
     def public_weights(self, records: Records) -> np.ndarray:
-        drawn = self._batches[int(self._steps[0]) % len(self._batches)]
+        batch = self._batches[int(self._steps[0]) % len(self._batches)]
         self._steps += 1
         weights = derivative("score", records.probability, records.label)
-        weights *= self._factors(drawn)
+        weights *= self._factors(batch)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights
@@ -290,16 +290,16 @@ class OneReleaseRule(Stateful, PlainRule):
         factors = np.ascontiguousarray((self.setting.n * weights * signs).T, dtype=np.float32)
         return _Tables(weights.astype(np.float32), factors)
 
-    def _factors(self, drawn: Indices) -> np.ndarray:
+    def _factors(self, batch: Indices) -> np.ndarray:
         """Return each drawn record's factor of dp, p the chance of a 1: n sum_i lambda_i w_zi dh/dp, (K, B).
 
         It is for the mean over a batch. Where the notion compares errors, dh/dp is -1 for label 1.
         """
-        multipliers, models = self._multipliers.astype(np.float32), len(self._each) // len(drawn)
+        multipliers, models = self._multipliers.astype(np.float32), len(self._each) // len(batch)
         parts, first = [], 0
         for (stream, _), alike in groupby(enumerate(self._each), lambda pair: (pair[0] // models, id(pair[1]))):
             after = first + len(list(alike))
-            rows = self._each[first].factors.take(drawn[stream], axis=0)
+            rows = self._each[first].factors.take(batch[stream], axis=0)
             parts.append(multipliers[first:after] @ rows.T)
             first = after
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -308,9 +308,9 @@ class OneReleaseRule(Stateful, PlainRule):
         last = epoch + 1 == self.setting.methods[0].epochs
         for k, method in enumerate(self.setting.methods):
             parameters = kernel.parameters[k]
-            counted = epoch - method.first_averaged()
-            if counted >= 0:
-                self._means[k] += (parameters - self._means[k]) / (counted + 1)
+            epochs_before = epoch - method.first_averaged()
+            if epochs_before >= 0:
+                self._means[k] += (parameters - self._means[k]) / (epochs_before + 1)
             if last:
                 parameters[:] = self._means[k]
         for k, decided in enumerate(self._decide(kernel, feed)):
@@ -349,8 +349,8 @@ class OneReleaseRule(Stateful, PlainRule):
 
     def _take_dual_step(self, k: int, decided: np.ndarray) -> None:
         wrong = decided != (self._estimates[k].y == 1)
-        counted = wrong if self.setting.target == "loss" else decided
-        means = (self._each[k].weights @ counted.astype(np.float32)).astype(np.float64)
+        values = wrong if self.setting.target == "loss" else decided
+        means = (self._each[k].weights @ values.astype(np.float32)).astype(np.float64)
         self._multipliers[k] = move_multipliers(
             self._multipliers[k], means, among=self._cells.label, method=self.setting.methods[k]
         )

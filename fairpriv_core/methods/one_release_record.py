@@ -35,7 +35,7 @@ from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.shared.cumulative import cumulative_sensitivity, release_cumulative, running_deviation
-from fairpriv_core.methods.shared.group_estimate import name_by_metric
+from fairpriv_core.methods.shared.group_estimate import measure_furthest, name_by_metric
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.notions.catalog import notions_of_means
@@ -116,12 +116,12 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         RunFailed where a group has too few noisy rows or training diverges, BadInput for another notion's release.
         """
         fields.check_labels(methods[0].info, trains[0])
-        each = list(zip(methods, trains, trainings, strict=True))
-        told: list[Told | None] = [_read_given(train, training) for _, train, training in each]
-        anew = [one for one, known in zip(each, told, strict=True) if known is None]
+        fits = list(zip(methods, trains, trainings, strict=True))
+        told: list[Told | None] = [_read_given(train, training) for _, train, training in fits]
+        anew = [fit for fit, known in zip(fits, told, strict=True) if known is None]
         fresh = iter(release_all(anew) if anew else [])
         complete = [next(fresh) if known is None else known for known in told]
-        return [choose(*one, told=known) for one, known in zip(each, complete, strict=True)]
+        return [choose(*fit, told=known) for fit, known in zip(fits, complete, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -149,17 +149,17 @@ class Told:
     flips: np.ndarray
 
     @classmethod
-    def read(cls, held: Mapping[str, Any], groups: int) -> Told:
+    def read(cls, notes: Mapping[str, Any], groups: int) -> Told:
         """Return what the notes of an earlier fit hold."""
-        counts, flips = (np.asarray(held[name], dtype=np.float64) for name in ("counts", "flips"))
+        counts, flips = (np.asarray(notes[name], dtype=np.float64) for name in ("counts", "flips"))
         shape = (groups, LABELS)
-        return cls(np.asarray(held["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
+        return cls(np.asarray(notes["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
 
     @property
     def totals(self) -> np.ndarray:
         """The rows by group and label (k, 2), at least 0."""
-        found: np.ndarray = np.maximum(self.counts.sum(axis=2), 0.0)
-        return found
+        totals: np.ndarray = np.maximum(self.counts.sum(axis=2), 0.0)
+        return totals
 
     def to_json(self) -> dict[str, list[float]]:
         """Return what `read` reads."""
@@ -175,27 +175,27 @@ class Told:
 One = tuple[OneReleaseRecord, Dataset, Training]
 
 
-def release_all(each: Sequence[One]) -> list[Told]:
-    """Train the softmax of each of `each` in one loop and release what is told of its decisions."""
-    observers = [_Named(training.observer, k) for k, (_, _, training) in enumerate(each)]
-    inner = [replace(training, observer=observer) for (_, _, training), observer in zip(each, observers, strict=True)]
+def release_all(fits: Sequence[One]) -> list[Told]:
+    """Train the softmaxes of `fits` in one loop and release what is told of its decisions."""
+    observers = [_Named(training.observer, k) for k, (_, _, training) in enumerate(fits)]
+    inner = [replace(training, observer=observer) for (_, _, training), observer in zip(fits, observers, strict=True)]
     setting: Setting[Any] = Setting(
-        [method.joint() for method, _, _ in each], [code_labels(train) for _, train, _ in each], inner
+        [method.joint() for method, _, _ in fits], [code_labels(train) for _, train, _ in fits], inner
     )
-    rule = JointRule(setting, each)
+    rule = JointRule(setting, fits)
     for observer in observers:
         observer.rule = rule
     trained = setting.run(rule)
-    return [rule.told(k, fitted.parameters) for k, fitted in enumerate(trained)]
+    return [rule.told(k, model.parameters) for k, model in enumerate(trained)]
 
 
 def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told: Told) -> Fitted:
     """Return the rule that aims at the gap, from what was told; a constant answer where that is right more often."""
     gaps, right = measure_places(told, training.notion)
     place = choose_place(gaps, target=method.gap_target)
-    found = method.multiplier_max * (place / PLACES) ** 2
-    multiplier: float | None = found
-    weights = weigh(directions(told.counts, training.notion), found)
+    strength = method.multiplier_max * (place / PLACES) ** 2
+    multiplier: float | None = strength
+    weights = weigh(directions(told.counts, training.notion), strength)
     labels, answer = told.totals.sum(axis=0), None
     if labels.max() > right[place]:
         multiplier, answer = None, int(labels.argmax())
@@ -214,20 +214,20 @@ def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told
 class JointRule(AveragedSumsRule):
     """DP-SGD of the softmax; after the last step counts and flips are released."""
 
-    def __init__(self, setting: Setting[Any], each: Sequence[One]) -> None:
+    def __init__(self, setting: Setting[Any], fits: Sequence[One]) -> None:
         super().__init__(setting)
-        self._each = each
+        self._each = fits
         codes = setting.trains[0].labels
-        self.arrays["counts"] = np.zeros((len(each), codes * 2))
-        self.arrays["flips"] = np.zeros((len(each), codes * PLACES))
+        self.arrays["counts"] = np.zeros((len(fits), codes * 2))
+        self.arrays["flips"] = np.zeros((len(fits), codes * PLACES))
         self.ended = False
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         super().end_epoch(epoch, kernel, feed)
         if epoch + 1 == self.setting.methods[0].epochs:
             network = kernel.shape
-            for k, one in enumerate(self._each):
-                self.arrays["counts"][k], self.arrays["flips"][k] = _release(*one, network, kernel.parameters[k])
+            for k, fit in enumerate(self._each):
+                self.arrays["counts"][k], self.arrays["flips"][k] = _release(*fit, network, kernel.parameters[k])
             self.ended = True
 
     def told(self, model: int, parameters: np.ndarray) -> Told:
@@ -326,16 +326,16 @@ def list_numbers(method: OneReleaseRecord, told: Told, place: int, answer: int |
     moved = told.flips[..., place - 1] if place else np.zeros(shape)
     first = decide_at(told.counts, moved, answer)
     spread = method.noise("noise_flips") * running_deviation(PLACES, place)
-    counted = generator.normal(scale=method.noise("noise_counts"), size=(_REDRAWS, *shape, 2))
-    turned = generator.normal(scale=spread, size=(_REDRAWS, *shape))
-    again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(counted, turned, strict=True)]
-    found = [measure_furthest(notion, first, again) for notion in notions_of_means().values()]
-    gaps, errors = (np.array(each) for each in zip(*found, strict=True))
+    noise = generator.normal(scale=method.noise("noise_counts"), size=(_REDRAWS, *shape, 2))
+    flip_noise = generator.normal(scale=spread, size=(_REDRAWS, *shape))
+    again = [decide_at(told.counts + one, moved + other, answer) for one, other in zip(noise, flip_noise, strict=True)]
+    pairs = [measure_furthest(notion, first, again) for notion in notions_of_means().values()]
+    gaps, errors = (np.array(numbers) for numbers in zip(*pairs, strict=True))
     return {
         "released_gaps": name_by_metric(gaps),
         "released_gap_errors": name_by_metric(errors),
         "released_accuracy": {"accuracy": share_right(first)},
-        "released_accuracy_errors": {"accuracy": float(np.std([share_right(each) for each in again], ddof=1))},
+        "released_accuracy_errors": {"accuracy": float(np.std([share_right(numbers) for numbers in again], ddof=1))},
     }
 
 
@@ -347,17 +347,6 @@ def decide_at(counts: np.ndarray, moved: np.ndarray, answer: int | None) -> np.n
     totals = np.maximum(counts.sum(axis=2), 0.0)
     ones = totals * answer if answer is not None else np.clip(counts[:, :, 1] + moved, 0.0, totals)
     return np.stack([totals - ones, ones], axis=2)
-
-
-def measure_furthest(notion: Notion, table: np.ndarray, again: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return the gap of `table` (k, 2, 2), and how far the same two groups' difference spreads in `again`."""
-    rates = rates_of(notion)
-    means = np.stack([divide(*sum_rate(rate, table)) for rate in rates])
-    rate = rates[int(np.ptp(means, axis=1).argmax())]
-    here = divide(*sum_rate(rate, table))
-    top, bottom = int(here.argmax()), int(here.argmin())
-    each = np.stack([divide(*sum_rate(rate, one)) for one in again])
-    return float(np.ptp(means, axis=1).max()), float((each[:, top] - each[:, bottom]).std(ddof=1))
 
 
 def share_right(table: np.ndarray) -> float:

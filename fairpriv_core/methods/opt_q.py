@@ -81,7 +81,6 @@ class OptQ(AdaptiveBounds):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return OptQRule(setting) if setting.methods[0].proved else OptQPublishedRule(setting)
 
 
@@ -109,9 +108,6 @@ class OptQRule(NoisySumsRule):
     def scalars(self, model: int) -> dict[str, float]:
         return {"clip": float(self.arrays["clip"][model])}
 
-    def notes(self, model: int) -> dict[str, object]:
-        return {"clip": float(self.arrays["clip"][model])}
-
 
 class OptQPublishedRule(OptQRule):
     """Published: C is the quantile of the sample's own norms; nothing is counted."""
@@ -123,8 +119,8 @@ class OptQPublishedRule(OptQRule):
         for k, norms in enumerate(raw_norms(sampled.records)):
             if norms.size:
                 method = self.setting.methods[k]
-                found = float(np.quantile(norms, method.target(self.setting.n)))
-                self.arrays["clip"][k] = within_reach(found, method.clip_primal)
+                quantile = float(np.quantile(norms, method.target(self.setting.n)))
+                self.arrays["clip"][k] = within_reach(quantile, method.clip_primal)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None

@@ -13,7 +13,7 @@ the sum. What remains of any record lies in the ball of radius r C_p, r = max |c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, 
 from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
 from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
-from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.cells import LABELS, NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.event import Events
@@ -64,6 +64,10 @@ class PfLd(Private, TrainsByRule):
         weighs_rows=True,
     )
     FOUND_ON: ClassVar[str] = "Adult and Bank"
+    UNPROVED: ClassVar[str] = (
+        "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
+        "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
+    )
 
     variant: str = fields.shared("variant")
     epochs: int = fields.shared("epochs")
@@ -155,10 +159,6 @@ class PfLd(Private, TrainsByRule):
         """Why multipliers stay 0; None where they move."""
         return fields.format_idle({"multiplier_max": self.multiplier_max}, self.epochs, self.warmup_epochs)
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
         """The cells' sizes, of which a person who moves changes two; then a dual step after an epoch; then the steps.
 
@@ -168,12 +168,12 @@ class PfLd(Private, TrainsByRule):
         """
         if self.variant == "published":
             return self._published_releases(n_train, groups)
-        rate, each = self.rate(n_train), n_train / groups
-        dual = dual_bound(self) / (math.sqrt(2.0) * each)
+        rate, group_size = self.rate(n_train), n_train / groups
+        dual = dual_bound(self) / (math.sqrt(2.0) * group_size)
         return (
             Release("counts", MOVED, "noise_counts", share="share_counts"),
             self._dual(dual * (2.0 if self.signed_dual else 1.0)),
-            self._primal(1.0 / (rate * each), Sample(rate, "replace"), n_train),
+            self._primal(1.0 / (rate * group_size), Sample(rate, "replace"), n_train),
         )
 
     def _published_releases(self, n_train: int, groups: int) -> tuple[Release, ...]:
@@ -198,7 +198,7 @@ class PfLd(Private, TrainsByRule):
         """Return what Theorem 3 counts: not the group sizes, and each step as under add/remove."""
         rate = self.rate(n_train) if self.variant == "proved" else self.published_rate(n_train)
         declared = (self._primal(1.0, Sample(rate), n_train), self._dual(1.0))
-        return tuple(each.event(self) for each in declared if each.made)
+        return tuple(release.event(self) for release in declared if release.made)
 
     def count_deviation(self) -> float | None:
         """That of the shift √2 of a person who moves; None of the published variant, which counts in clear."""
@@ -210,14 +210,9 @@ class PfLd(Private, TrainsByRule):
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
-        if self.variant == "proved":
-            return None
-        signed = " A logit has a sign, so that C_d does not bound a dual step either (Theorem 2)."
-        return (
-            "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
-            "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
-            f"{signed if self.surrogate == 'logit' else ''}"
-        )
+        if self.proved or self.surrogate != "logit":
+            return super().unproved_reason()
+        return f"{self.UNPROVED} A logit has a sign, so that C_d does not bound a dual step either (Theorem 2)."
 
     def clipping_curves(self, warmup: Warmup) -> dict[str, ClippingCurve]:
         """Return the bounds of Theorems 4 and 5 over C_p and C_d for this method's noise, from public values alone.
@@ -249,35 +244,21 @@ class PfLd(Private, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         published = setting.methods[0].variant == "published"
         return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 
 
-@dataclass
 class PfLdRule(Stateful, OneSum):
     """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
 
-    setting: Setting[PfLd]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = True
-    arrays: dict[str, np.ndarray] = field(init=False)
-    _cells: Cells = field(init=False)
-    _counts: np.ndarray = field(init=False)
-    _multipliers: np.ndarray = field(init=False)
-    _violations: np.ndarray = field(init=False)
-    _clip: np.ndarray = field(init=False)
-    _everyone: bool = field(init=False)
-    _multiplier_sum: np.ndarray = field(init=False)
-    _remainder: np.ndarray = field(init=False)
-    _centred: np.ndarray = field(init=False)
-    _radius: list[float] = field(init=False)
-    _reach: list[float] = field(init=False)
+    uses_batches: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        self._cells = self.setting.cells
+    def __init__(self, setting: Setting[PfLd]) -> None:
+        self.setting, self._cells = setting, setting.cells
         self._everyone = bool((self._cells.label == NO_CELL).all())
-        self._clip = np.array([[_chosen(method.clip_primal)] for method in self.setting.methods], dtype=np.float32)
+        bounds = [[np.inf if method.clip_primal is None else method.clip_primal] for method in self.setting.methods]
+        self._clip = np.array(bounds, dtype=np.float32)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._counts = np.ones_like(self._multipliers)
@@ -291,7 +272,11 @@ class PfLdRule(Stateful, OneSum):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not any(self._radius):
             return None
-        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self._radius))])
+        draws = [
+            self.setting.draw_samples(k, epoch, len(batches), needed=radius > 0)
+            for k, radius in enumerate(self._radius)
+        ]
+        return join_samples(draws)
 
     def public_weights(self, records: Records) -> np.ndarray:
         loss = records.deviation / np.float32(records.count)
@@ -374,12 +359,6 @@ class PfLdRule(Stateful, OneSum):
     def prepare(self) -> None:
         self._set_tables()
 
-    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if not self._radius[k] and self.setting.trainings[k].mechanism.stream_name is None:
-            return [np.zeros(0, dtype=np.int64)] * steps
-        rate = self.setting.methods[k].rate(self.setting.n)
-        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
-
     def _set_tables(self) -> None:
         """Derive the step's tables from multipliers and counts, both released: coefficients, midranges, radius."""
         groups = len(self._cells.of)
@@ -388,7 +367,7 @@ class PfLdRule(Stateful, OneSum):
         coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
         centred = (coefficients - midrange[:, None, :]).astype(np.float32)
-        self._multiplier_sum = self._multipliers.sum(axis=1, keepdims=True).astype(np.float32)
+        self._multiplier_sum: np.ndarray = self._multipliers.sum(axis=1, keepdims=True).astype(np.float32)
         self._remainder = np.tile(midrange * rates, groups).astype(np.float32)
         self._centred = -centred.reshape(len(rates), groups * LABELS)  # group terms are taken off
         radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64)
@@ -396,10 +375,6 @@ class PfLdRule(Stateful, OneSum):
         self._radius = radius.tolist()
         reach = sensitivity(np.where(radius > 0, radius, 1.0) * self._clip[:, 0].astype(np.float64))
         self._reach = np.where(radius > 0, reach, 0.0).tolist()
-
-
-def _chosen(bound: float | None) -> float:
-    return np.inf if bound is None else bound
 
 
 def release_violations(

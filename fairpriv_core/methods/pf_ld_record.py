@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.engine.clipping import MARGIN, clip_weights
+from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Rule, Sampled
+from fairpriv_core.engine.loop import Rule
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
@@ -115,7 +115,6 @@ class PfLdRecord(PoissonShares, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         return PfLdRecordRule(setting)
 
 
@@ -125,9 +124,8 @@ class PfLdRecordRule(NoisySumsRule):
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
         self._cells = setting.cells
-        self._alike = (self._cells.label[:, None] == self._cells.label).astype(
-            np.float64
-        )  # cells among the same people
+        # cells among the same people
+        self._alike = (self._cells.label[:, None] == self._cells.label).astype(np.float64)
         shape = (len(setting.methods), self._cells.count)
         self.arrays["multipliers"], self.arrays["violations"] = np.zeros(shape), np.zeros(shape)
         self.arrays["noisy_counts"] = np.ones(shape)
@@ -136,11 +134,6 @@ class PfLdRecordRule(NoisySumsRule):
             if method.pursues and training.checkpoint is None:
                 self.arrays["noisy_counts"][k] = release_counts(setting, k)
         self._set_factors()
-
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = self._derivatives(records)
-        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
@@ -156,7 +149,7 @@ class PfLdRecordRule(NoisySumsRule):
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
         first = self.setting.methods[0]
         return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.setting.bounds("clip_primal")),
+            **super().watched(records),
             "output": (
                 output(self.setting.target, records.logits, records.label),
                 self.setting.bounds("clip_dual") if first.gap_target is None else None,
@@ -179,7 +172,7 @@ class PfLdRecordRule(NoisySumsRule):
     def prepare(self) -> None:
         self._set_factors()
 
-    def _derivatives(self, records: Records) -> np.ndarray:
+    def derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         derivatives = derivative(self.setting.target, records.probability, records.label)
         derivatives_of_all: np.ndarray = records.deviation + derivatives * records.look_up(self._factors)

@@ -17,32 +17,17 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import MLP, require_shape
 from fairpriv_core.engine.rows import Feed
-from fairpriv_core.engine.training import Training
+from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fields import SURROGATES, choose_surrogate
 from fairpriv_core.methods.shared.lagrangian import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import output
-from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 
 _EPOCHS = 3
-
-
-class _Silent:
-    def watches(self, epoch: int) -> bool:
-        return False
-
-    def due(self) -> bool:
-        return False
-
-    def show(self, snapshot: object) -> None:
-        return None
-
-    def commit(self, *, step: int, events: Events, checkpoint: object) -> None:
-        return None
 
 
 def compute(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,10 +40,10 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     size, network = {name: request[name] for name in ("hidden_layers", "width")}, request.get("network", MLP)
     plain = FLd(epochs=_EPOCHS, **size, network=network, multiplier_max=0.0)  # no constraint: one logit, and its loss
     notion = notions()[request["notion"]]
-    training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), _Silent())
-    fitted = plain.fit(train, training)
-    shape = require_shape(fitted.network)
-    kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
+    training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), Unwatched())
+    model = plain.fit(train, training)
+    shape = require_shape(model.network)
+    kernel, feed = open_kernel(shape, model.parameters.reshape(1, -1), "cpu"), Feed([train])
     target = choose_surrogate(request.get("surrogate", SURROGATES[0]), notion.target)
     norms = constraint_norms(0, target=target, kernel=kernel, feed=feed)
     values = np.abs(outputs(0, h=output, target=target, kernel=kernel, feed=feed))

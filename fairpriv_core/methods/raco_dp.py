@@ -26,10 +26,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.shared.averaged_sums import AveragedSums, AveragedSumsRule
@@ -118,7 +116,6 @@ class RacoDp(AveragedSums, TrainsByRule):
 
     @classmethod
     def rule(cls, setting: Setting[Any]) -> Rule:
-        """Return what the models are trained by."""
         if setting.methods[0].constraint == "false_negatives":
             return MissesRule(setting)
         compares = setting.trainings[0].notion.compares
@@ -153,32 +150,20 @@ class RacoDpRule(AveragedSumsRule):
         self._set_factors()
         return update
 
-    def weights(self, sampled: Sampled) -> np.ndarray:
-        records = sampled.records
-        weights = clip_weights(
-            self._derivatives(records), records.norms, self.column_of(self.bounds()).astype(np.float32)
-        )
-        return records.keep(weights)
-
     def statistics(self, records: Records) -> np.ndarray | None:
         """Count the sample's rows by cell and decision (K, places): a row is in one place; without output, in none."""
         cell = self._counted[records.code]
         what = decided("loss" if self.of_errors else "score", records.logits, records.label)
-        counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
-        place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
-        each = zip(place, counted, strict=True)
-        return np.stack([np.bincount(own, here, self._places) for own, here in each])
+        mask = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
+        place = np.where(mask, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
+        models = zip(place, mask, strict=True)
+        return np.stack([np.bincount(places, rows, self._places) for places, rows in models])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)
         self.arrays["counted"][model] += shares
         self.arrays["recent"][model] = running_mean(self.arrays["recent"][model], shares)
         self._take_dual_step(model, self.setting.methods[model])
-
-    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
-        return {
-            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, self.setting.bounds("clip_primal"))
-        }
 
     def scalars(self, model: int) -> dict[str, float]:
         arrays = self.arrays
@@ -191,7 +176,7 @@ class RacoDpRule(AveragedSumsRule):
     def prepare(self) -> None:
         self._set_factors()
 
-    def _derivatives(self, records: Records) -> np.ndarray:
+    def derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         slopes = derivative("score", records.probability, records.label)
         if self.of_errors:  # the chance to be wrong falls with that of a 1 where the label is 1
@@ -254,8 +239,8 @@ class DecidedRule(RacoDpRule):
         return build_decided_cells(names), np.arange(len(names) * LABELS)
 
     def _read_recent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        found = np.nan_to_num(self.setting.n * self.arrays["recent"][k])  # nothing is released before the first step
-        zeros, ones = found.reshape(-1, LABELS, 2)[:, :, 1].T
+        counts = np.nan_to_num(self.setting.n * self.arrays["recent"][k])  # nothing is released before the first step
+        zeros, ones = counts.reshape(-1, LABELS, 2)[:, :, 1].T
         return zeros, ones
 
     def _sizes(self, k: int) -> np.ndarray:
@@ -269,13 +254,13 @@ class DecidedRule(RacoDpRule):
 
     def _set_factors(self) -> None:
         labels = np.arange(LABELS)
-        each = []
+        factors = []
         for k, multipliers in enumerate(self.arrays["multipliers"]):
             sizes, (_, ones) = self._sizes(k), self._read_recent(k)
             shares = (ones / sizes).clip(0.0, 1.0)
             per_cell = -self.setting.n * multipliers / sizes
-            each.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
-        self._factors = np.stack(each).astype(np.float32)
+            factors.append((per_cell[:, None] * (labels - shares[:, None])).reshape(-1))
+        self._factors = np.stack(factors).astype(np.float32)
 
 
 class MissesRule(RacoDpRule):

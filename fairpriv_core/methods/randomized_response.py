@@ -10,7 +10,7 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.models import Derived
-from fairpriv_core.engine.predict import freeze, predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
@@ -18,6 +18,7 @@ from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.shared.equalise import equalise
 from fairpriv_core.methods.shared.responses import Answered, Responses, release_responses, response_parameter
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plain import freeze
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
 from fairpriv_core.seeds import public_generator

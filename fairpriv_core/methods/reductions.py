@@ -53,5 +53,5 @@ class Reductions(NotPrivate, FitsAlone):
         moment: NotionMoment | PairMoment = NotionMoment(training.notion, self.difference_bound)
         if self.gap_target is not None:
             moment = PairMoment(training.notion, self.gap_target)
-        found = reduce(train, train.group, moment, iterations=self.iterations, answers=answers)
-        return answers.finish(found.network, found.parameters, found.notes)
+        reduced = reduce(train, train.group, moment, iterations=self.iterations, answers=answers)
+        return answers.finish(reduced.network, reduced.parameters, reduced.notes)

@@ -107,13 +107,13 @@ class SfPate(Votes):
             return train_teachers(teacher, questions, parts, training)
 
         answers = self.ask(questions.X[order], questions.labels, teach, train, training)
-        read = read_answers(replace(questions.take(order), y=answers), questions, training)
-        data = give_groups(train, read) if on_groups else join_labels(train, read, self.vote_weight)
-        fitted = learn(self._learner(), data, answers, training)
+        labels_of_rows = read_answers(replace(questions.take(order), y=answers), questions, training)
+        data = give_groups(train, labels_of_rows) if on_groups else join_labels(train, labels_of_rows, self.vote_weight)
+        student = learn(self._learner(), data, answers, training)
         told_rows = dict(
-            zip(questions.label_names, np.bincount(read, minlength=questions.labels).tolist(), strict=True)
+            zip(questions.label_names, np.bincount(labels_of_rows, minlength=questions.labels).tolist(), strict=True)
         )
-        return replace(fitted, notes={**fitted.notes, "teachers": len(parts), "rows_told": told_rows})
+        return replace(student, notes={**student.notes, "teachers": len(parts), "rows_told": told_rows})
 
     def _learner(self) -> Learner:
         return FLd(**self.student, gap_target=self.gap_target) if self.vote == GROUPS else Plain(**self.student)
@@ -121,11 +121,11 @@ class SfPate(Votes):
 
 def ask_of_groups(train: Dataset) -> Dataset:
     """Return the rows with the label as more features, one for each but the first, and the group as what is told."""
-    known = np.eye(train.labels, dtype=np.float32)[train.y][:, 1:]
+    one_hot = np.eye(train.labels, dtype=np.float32)[train.y][:, 1:]
     names = (*train.feature_names, *train.label_names[1:])
     return replace(
         train,
-        X=np.hstack([train.X, known]),
+        X=np.hstack([train.X, one_hot]),
         y=train.group,
         label_names=train.group_names,
         feature_names=names,
@@ -138,14 +138,14 @@ def read_answers(answered: Dataset, everyone: Dataset, training: Training) -> np
     """Return what a public model of the answers says of every row (n,)."""
     size = min(fields.USUAL_BATCH, max(answered.n // _PARTS, 1))
     model = replace(_READING, batch_size=size).fit(answered, replace(training, observer=Unwatched(), checkpoint=None))
-    read: np.ndarray = predict_proba(model.network, model.parameters, everyone.X).argmax(axis=1)
-    return read
+    answers: np.ndarray = predict_proba(model.network, model.parameters, everyone.X).argmax(axis=1)
+    return answers
 
 
 def give_groups(train: Dataset, group: np.ndarray) -> Dataset:
     """Return the rows with the groups that were voted, and those groups alone that any row was told to be in."""
     present, index = np.unique(group, return_inverse=True)
-    return replace(train, group=index, group_names=tuple(train.group_names[each] for each in present.tolist()))
+    return replace(train, group=index, group_names=tuple(train.group_names[number] for number in present.tolist()))
 
 
 def join_labels(train: Dataset, voted: np.ndarray, weight: float) -> Dataset:
@@ -154,9 +154,9 @@ def join_labels(train: Dataset, voted: np.ndarray, weight: float) -> Dataset:
     A row counts once: of one that stands there twice the voted label has `weight` times the part of the true one.
     """
     unlike = np.flatnonzero(voted != train.y)
-    both = train.take(np.concatenate([np.arange(train.n), unlike]))
-    y, share = both.y.copy(), np.ones(both.n, dtype=np.float32)
+    rows = train.take(np.concatenate([np.arange(train.n), unlike]))
+    y, share = rows.y.copy(), np.ones(rows.n, dtype=np.float32)
     y[train.n :] = voted[unlike]
     share[unlike] = 1.0 / (1.0 + weight)
     share[train.n :] = weight / (1.0 + weight)
-    return replace(both, y=y, weight=share)
+    return replace(rows, y=y, weight=share)

@@ -33,8 +33,8 @@ class Smoothed(TrainsByRule):
         100, "Smoothing samples", "Noisy models whose predictions are averaged.", low=1, high=10_000, log=True
     )
 
-    def check_smoothing(self) -> None:
-        """Raise BadInput for a value out of range."""
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # of the method that is smoothed
         checks.positive(smoothing=self.smoothing)
         checks.whole(low=1, high=10_000, smoothing_samples=self.smoothing_samples)
 
@@ -44,8 +44,8 @@ class Smoothed(TrainsByRule):
     ) -> list[Fitted]:
         """Train K models in one loop, then smooth each."""
         return [
-            smooth(fitted, deviation=method.smoothing, samples=method.smoothing_samples, seed=training.seed)
-            for method, training, fitted in zip(
+            smooth(model, deviation=method.smoothing, samples=method.smoothing_samples, seed=training.seed)
+            for method, training, model in zip(
                 methods, trainings, super().fit_many(methods, trains, trainings), strict=True
             )
         ]
@@ -68,10 +68,6 @@ class DpsgdSmooth(Smoothed, DpSgd):
         uses_groups=False,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_smoothing()
-
 
 @dataclass(frozen=True)
 class FairSmooth(Smoothed, Plain):
@@ -87,10 +83,6 @@ class FairSmooth(Smoothed, Plain):
         max_labels=None,
         uses_groups=False,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_smoothing()
 
 
 def smooth(fitted: Fitted, *, deviation: float, samples: int, seed: int) -> Fitted:

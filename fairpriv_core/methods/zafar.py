@@ -116,16 +116,16 @@ class _Search:
         self._lower = np.linalg.cholesky(curvature)  # of the largest Hessian of the loss: the search's coordinates
         self.names = build_cells(training.notion, train.group_names).names
         self.network = NetworkShape(train.d)
-        held = training.checkpoint or {}
+        state = training.checkpoint or {}
         sides = np.zeros(2 * len(self.names))
-        self.iteration = int(held.get("iteration", 0))
-        self.parameters = np.asarray(held.get("parameters", np.zeros(train.d + 1)))
-        self._multipliers = np.asarray(held.get("multipliers", sides))
-        self._unconstrained = np.asarray(held.get("unconstrained", sides[: len(self.names)]))
-        self._penalty = float(held.get("penalty", _PENALTY))
-        self._violation, self._moved = float(held.get("violation", np.inf)), float(held.get("moved", np.inf))
-        self._started = int(held.get("started", 0))
-        self.tried = Tried(held.get("tried", np.zeros((0, 3))), held.get("models", np.zeros((0, train.d + 1))))
+        self.iteration = int(state.get("iteration", 0))
+        self.parameters = np.asarray(state.get("parameters", np.zeros(train.d + 1)))
+        self._multipliers = np.asarray(state.get("multipliers", sides))
+        self._unconstrained = np.asarray(state.get("unconstrained", sides[: len(self.names)]))
+        self._penalty = float(state.get("penalty", _PENALTY))
+        self._violation, self._moved = float(state.get("violation", np.inf)), float(state.get("moved", np.inf))
+        self._started = int(state.get("started", 0))
+        self.tried = Tried(state.get("tried", np.zeros((0, 3))), state.get("models", np.zeros((0, train.d + 1))))
 
     @property
     def done(self) -> bool:
@@ -145,8 +145,8 @@ class _Search:
     def _share(self) -> float:
         """The share of the unconstrained covariance that may stay now."""
         target = self._method.gap_target
-        found = self._method.covariance_factor if target is None else self.tried.next(target)
-        return 1.0 if found is None else found
+        share = self._method.covariance_factor if target is None else self.tried.next(target)
+        return 1.0 if share is None else share
 
     def covariances(self) -> np.ndarray:
         """Return each cell's covariance (cells,) on the training rows."""
@@ -215,8 +215,8 @@ class _Search:
 
     def _excess(self, sides: np.ndarray) -> np.ndarray:
         """Return by how much `sides` (2 cells,) exceed the bounds on both sides, in units of the scale."""
-        allowed = self._share * np.abs(self._unconstrained)
-        excess: np.ndarray = (sides - np.tile(allowed, 2)) / self._scale
+        limits = self._share * np.abs(self._unconstrained)
+        excess: np.ndarray = (sides - np.tile(limits, 2)) / self._scale
         return excess
 
     def _exact_excess(self) -> np.ndarray:

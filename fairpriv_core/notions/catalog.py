@@ -133,5 +133,6 @@ def list_plugins() -> tuple[plugins.Plugin, ...]:
 
 def list_gaps(name: str) -> list[str]:
     """Return the metrics of the gaps that a run with notion `name` shows: its own, then those that any run does."""
-    known = notions()
-    return list(dict.fromkeys([known[name].metric, *(each.metric for each in known.values() if each.beside_others)]))
+    catalogue = notions()
+    shown = [catalogue[name], *(notion for notion in catalogue.values() if notion.beside_others)]
+    return list(dict.fromkeys(notion.metric for notion in shown))

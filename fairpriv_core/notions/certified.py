@@ -37,22 +37,22 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
     """
     cells = np.asarray(counts, dtype=np.float64)
     populations = {name: notion.populations for name, notion in notions().items() if notion.compares == "decisions"}
-    known = {labels for each in populations.values() for labels in each}
+    known = {labels for label_sets in populations.values() for labels in label_sets}
     groups = len(cells)
     tail = failure / 2.0 / (len(known) * groups * (groups - 1) + 1)  # of rows: each ordered pair, and the accuracy
     sure = NormalDist().inv_cdf(1.0 - failure / 2.0 / (4 * len(known) * groups + 2)) + _GRID  # each number, each side
     widest = {labels: _find_widest(cells[:, labels], reach=noise * sure, tail=tail) for labels in known}
-    bounds = {notion: max(widest[labels] for labels in each) for notion, each in populations.items()}
+    bounds = {notion: max(widest[labels] for labels in label_sets) for notion, label_sets in populations.items()}
     right, wrong = cells[:, 0, 0] + cells[:, 1, 1], cells[:, 0, 1] + cells[:, 1, 0]
     reach = noise * sure * math.sqrt(right.size * 2)
     errors = limit_rate(*_at_worst(wrong.sum(), right.sum(), reach), np.array(tail), alike=False)
-    whole = cells.sum()
-    counted = whole > 0
+    total = cells.sum()
+    has_rows = total > 0
     return {
         "bounds": {notion: bound if bound < 1.0 else None for notion, bound in bounds.items()},
-        "accuracy": _within(right.sum() / whole) if counted else None,
+        "accuracy": _within(right.sum() / total) if has_rows else None,
         "accuracy_at_least": 1.0 - float(errors),
-        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / whole) if counted else None,
+        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / total) if has_rows else None,
     }
 
 
@@ -79,7 +79,7 @@ def limit_difference(one: tuple[int, int], other: tuple[int, int], tail: float, 
     turns = np.linspace(0.0, math.pi / 2.0, _STEPS + 1)
     parts = (np.cos(turns[:-1]), np.sin(turns[1:]))
     limits = [
-        limit_rate(*each, ndtr(-reach * part), alike=alike) for each, part in zip((one, other), parts, strict=True)
+        limit_rate(*counts, ndtr(-reach * part), alike=alike) for counts, part in zip((one, other), parts, strict=True)
     ]
     return float(np.max(limits[0] + limits[1])) - 1.0
 
@@ -101,7 +101,7 @@ def _find_widest(cells: np.ndarray, *, reach: float, tail: float) -> float:
     """Return how far two groups' rates of positive decisions can be apart; `cells` (k, labels, 2) of some labels."""
     among, labels = cells.sum(axis=1), cells.shape[1]
     spread = reach * math.sqrt(labels)
-    high, low = ([_at_worst(hits, misses, spread) for hits, misses in each] for each in (among[:, ::-1], among))
+    high, low = ([_at_worst(hits, misses, spread) for hits, misses in rows] for rows in (among[:, ::-1], among))
     pairs = [
         limit_difference(high[one], low[two], tail, alike=labels == 1) for one, two in permutations(range(len(low)), 2)
     ]

@@ -47,5 +47,5 @@ def _check_places(word: str, text: str, known: set[str]) -> None:
     except ValueError as error:
         raise BadInput(f"{word} must be a text with {{groups}}, got '{text}': {error}.") from error
     if "groups" not in places or places - known:
-        allowed = ", ".join(f"{{{each}}}" for each in sorted(known))
-        raise BadInput(f"{word} must have {{groups}} and no places but {allowed}, got '{text}'.")
+        choices = ", ".join(f"{{{field}}}" for field in sorted(known))
+        raise BadInput(f"{word} must have {{groups}} and no places but {choices}, got '{text}'.")

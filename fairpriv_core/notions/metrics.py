@@ -128,23 +128,18 @@ def overall(counts: Counts) -> dict[str, float]:
     """
     table = counts.sum(axis=0)
     sizes, decided, right = table.sum(axis=1), table.sum(axis=0), np.diagonal(table)
-    whole = np.full(1, table.sum())
+    total = np.full(1, table.sum())
     return {
-        "accuracy": float(rates.divide(right.sum(keepdims=True), whole)[0]),
+        "accuracy": float(rates.divide(right.sum(keepdims=True), total)[0]),
         "balanced_accuracy": float(rates.divide(right, sizes).mean()),
         "roc_auc": float("nan"),
         "positive_rate": float("nan"),
         "base_rate": float("nan"),
-        "constant_accuracy": float(rates.divide(sizes.max(keepdims=True), whole)[0]),
-        "largest_decided": float(rates.divide(decided.max(keepdims=True), whole)[0]),
+        "constant_accuracy": float(rates.divide(sizes.max(keepdims=True), total)[0]),
+        "largest_decided": float(rates.divide(decided.max(keepdims=True), total)[0]),
         "ermi": ermi(counts.sum(axis=1)),
         "ermi_equalized_odds": ermi_by_label(counts),
     }
-
-
-def format_no_positive(labels: int) -> str:
-    """Say why a metric that speaks of the positive label is undefined."""
-    return f"it is about the positive label, and of {labels} labels none is positive."
 
 
 def measure_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, object]]:
@@ -166,8 +161,8 @@ def measure_group(name: str, table: Counts, names: Sequence[str], reasons: dict[
     shares = [_measure_share("share", int(rows), size) for rows in table.sum(axis=0)]
     return {
         **_measure_accuracy(f"groups/{name}", name, size, int(np.trace(table)), reasons),
-        "decided": {label: each["share"] for label, each in zip(names, shares, strict=True)},
-        "decided_interval": {label: each["share_interval"] for label, each in zip(names, shares, strict=True)},
+        "decided": {label: share["share"] for label, share in zip(names, shares, strict=True)},
+        "decided_interval": {label: share["share_interval"] for label, share in zip(names, shares, strict=True)},
         "confusion": table.tolist(),
     }
 
@@ -246,12 +241,12 @@ def measure_everybody(
     y: np.ndarray, score: np.ndarray, threshold: float | np.ndarray, *, label_names: Sequence[str]
 ) -> dict[str, Any]:
     """Return `measure` of rows whose groups nobody knows: no group, and of what compares groups nothing."""
-    whole = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
-    kept = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
-    compared = [name for name in whole if name not in kept]
-    reasons = {name: why for name, why in whole["reasons"].items() if name in kept}
+    metrics = measure(y, score, np.zeros(len(y), dtype=np.int64), ("everybody",), threshold, label_names=label_names)
+    names = {*_OF_EVERYBODY, "classes", "groups", "reasons"}
+    compared = [name for name in metrics if name not in names]
+    reasons = {name: why for name, why in metrics["reasons"].items() if name in names}
     reasons |= dict.fromkeys(compared, _HIDDEN)
-    return {**whole, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
+    return {**metrics, **dict.fromkeys(compared), "groups": [], "reasons": reasons}
 
 
 @dataclass(frozen=True)
@@ -279,7 +274,8 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
     """Return `metrics`, to which `values` of all rows belong; `scored` has the groups' numbers (k,) by notion."""
     reasons: dict[str, str] = {}
     if not table.binary:
-        reasons.update(dict.fromkeys(BINARY_METRICS, format_no_positive(len(table.labels))))
+        why = f"it is about the positive label, and of {len(table.labels)} labels none is positive."
+        reasons.update(dict.fromkeys(BINARY_METRICS, why))
     for notion in notions().values():
         if notion.is_rate:
             values.update(_compare(notion, table, reasons))
@@ -288,18 +284,17 @@ def _state(table: _Table, values: dict[str, float], scored: Mapping[str, Floats]
             reasons[notion.metric] = empty
         values[notion.metric] = math.nan if empty else float(scored[notion.name].max())
     values.update(_inequality(table.counts, reasons, table.groups))
-    measured: dict[str, object] = {name: _number(value) for name, value in values.items()}
-    for name, value in measured.items():
+    metrics: dict[str, object] = {name: _number(value) for name, value in values.items()}
+    for name, value in metrics.items():
         if value is None:
             reasons.setdefault(name, _missing_label(table))
     if table.binary:
-        measured["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
+        metrics["groups"] = [_measure_cell(name, cell[None], reasons) for name, cell in table.each_group]
     else:
-        described = measure_group
-        measured["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
-        measured["classes"] = measure_classes(table.counts, table.labels, reasons)
-    measured["reasons"] = reasons
-    return measured
+        metrics["groups"] = [measure_group(name, cell, table.labels, reasons) for name, cell in table.each_group]
+        metrics["classes"] = measure_classes(table.counts, table.labels, reasons)
+    metrics["reasons"] = reasons
+    return metrics
 
 
 def violation(notion: Notion | str, measured: Mapping[str, Any]) -> float | None:
@@ -317,14 +312,14 @@ def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:
     counts = np.zeros((len(groups), TWO, TWO), dtype=np.int64)
     for table, group in zip(counts, groups, strict=True):
         positives, selected = group["positives"], group["selected"]
-        both = (group["correct"] - group["size"] + positives + selected) // 2  # rightly selected
-        table[:] = [[group["size"] - positives - selected + both, selected - both], [positives - both, both]]
+        hits = (group["correct"] - group["size"] + positives + selected) // 2
+        table[:] = [[group["size"] - positives - selected + hits, selected - hits], [positives - hits, hits]]
     return counts
 
 
 def _overall(counts: Counts) -> dict[str, float]:
-    whole = counts.sum(axis=0, keepdims=True)
-    share = {name: _single(rate, whole) for name, rate in GROUP_RATES.items()}
+    total = counts.sum(axis=0, keepdims=True)
+    share = {name: _single(rate, total) for name, rate in GROUP_RATES.items()}
     base = share["base_rate"]
     return {
         "accuracy": share["accuracy"],

@@ -32,6 +32,7 @@ from fairpriv_core.notions.rates import TWO, Floats, Rate
 from fairpriv_core.notions.scores import format_unscored
 
 LEVEL = 0.95
+_FEW_IN_GROUP = "group '{}' has too few noisy rows."
 LEAST_ROWS = 30
 LEAST_DEVIATIONS = 5.0
 STATEMENT = (
@@ -119,8 +120,13 @@ def measure_noisy(
         numbers["classes"] = [_measure_class(table, index, name, reasons) for index, name in enumerate(classes)]
     flips = isinstance(noise, Flips)
     doubt = {"misreport": noise.misreport} if isinstance(noise, Flips) else {"noise": float(noise)}
-    shown = {"level": LEVEL, **doubt, "counts": table.counts.tolist(), "statement": _ANSWERED if flips else STATEMENT}
-    return {**numbers, "reasons": reasons, **shown}
+    result = {
+        "level": LEVEL,
+        **doubt,
+        "counts": table.counts.tolist(),
+        "statement": _ANSWERED if flips else STATEMENT,
+    }
+    return {**numbers, "reasons": reasons, **result}
 
 
 @dataclass(frozen=True)
@@ -138,10 +144,10 @@ class _Table:
         """Return a rate over one group (None: everyone) at level 1 - 0.05 / tests; None where it stands on too few."""
         cells: Any = self.counts if group is None else self.counts[group : group + 1]
         numerator, denominator = (float(value.sum()) for value in rates.sum_rate(rate, cells))
-        parts, whole = (float(value.sum()) for value in rates.sum_rate(rate, self._variances(group)))
-        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * math.sqrt(whole)):
+        parts, total = (float(value.sum()) for value in rates.sum_rate(rate, self._variances(group)))
+        if denominator < max(LEAST_ROWS, LEAST_DEVIATIONS * math.sqrt(total)):
             return None
-        low, high = noisy_interval(numerator, denominator, variances=(parts, whole), tests=tests)
+        low, high = noisy_interval(numerator, denominator, variances=(parts, total), tests=tests)
         value = min(max(numerator / denominator, 0.0), 1.0)
         return Share(value, min(low, value), max(high, value))
 
@@ -184,12 +190,12 @@ def find_apart(counts: np.ndarray, notion: Notion, noise: Noise = 0.0) -> Apart 
     conditions = rates.rates_of(notion, table.labels)
     groups = range(len(table.counts))
     tests = len(conditions) * math.comb(len(groups), 2)
-    found = [{group: table.share(rate, group, tests) for group in groups} for rate in conditions]
-    known = [{group: share for group, share in shares.items() if share} for shares in found]
+    intervals = [{group: table.share(rate, group, tests) for group in groups} for rate in conditions]
+    known = [{group: share for group, share in shares.items() if share} for shares in intervals]
     pairs = [(abs(s[one].value - s[other].value), one, other) for s in known for one, other in combinations(s, 2)]
     if not pairs:
         return None
-    small = tuple(group for group in groups if any(shares[group] is None for shares in found))
+    small = tuple(group for group in groups if any(shares[group] is None for shares in intervals))
     return Apart(table.fold_gaps([[*shares.values()] for shares in known]), max(pairs)[1:], small)
 
 
@@ -211,8 +217,8 @@ def noisy_interval(
     denominator is at least five standard deviations of its noise.
     """
     z2 = NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * tests)) ** 2
-    parts, whole = variances
-    square = denominator**2 + z2 * (denominator - whole)
+    parts, total = variances
+    square = denominator**2 + z2 * (denominator - total)
     linear = -2 * numerator * denominator - z2 * (denominator - 2 * parts)
     constant = numerator**2 - z2 * parts
     middle, spread = -linear / (2 * square), math.sqrt(max(linear**2 - 4 * square * constant, 0.0)) / (2 * square)
@@ -228,7 +234,7 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
         [table.share(rate, group, len(conditions) * len(table.names)) for group in groups] for rate in conditions
     ]
     small = next((table.names[group] for shares in by_pair for group in groups if shares[group] is None), None)
-    why = f"group '{small}' has too few noisy rows." if small is not None else "the rate is 0 in every group."
+    why = _FEW_IN_GROUP.format(small) if small is not None else "the rate is 0 in every group."
     gap = None if small is not None else table.fold_gaps([[s for s in shares if s] for shares in by_pair])
     known = [[s for s in shares if s] for shares in by_group]
     if table.labels > TWO:  # a class that nobody is decided for has no ratio
@@ -270,10 +276,7 @@ def _measure_group(table: _Table, group: int, reasons: dict[str, str]) -> dict[s
     name = table.names[group]
     described: dict[str, object] = {"name": name, "size": float(table.counts[group].sum())}
     for rate_name, rate in GROUP_RATES.items():
-        share = table.share(rate, group)
-        described |= _pair(rate_name, share)
-        if share is None:
-            reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has too few noisy rows."
+        described |= _state(rate_name, table.share(rate, group), reasons, _FEW_IN_GROUP.format(name), f"groups/{name}/")
     return described
 
 
@@ -281,28 +284,23 @@ def _measure_many(table: _Table, group: int, classes: Sequence[str], reasons: di
     """Return one group where there are more than two labels."""
     name = table.names[group]
     right = table.share(GROUP_RATES["accuracy"], group)
-    if right is None:
-        reasons[f"groups/{name}/accuracy"] = f"group '{name}' has too few noisy rows."
     shares = [_pair("share", table.share(rates.decided(label), group)) for label in range(len(classes))]
     return {
         "name": name,
         "size": float(table.counts[group].sum()),
-        **_pair("accuracy", right),
-        "decided": {label: each["share"] for label, each in zip(classes, shares, strict=True)},
-        "decided_interval": {label: each["share_interval"] for label, each in zip(classes, shares, strict=True)},
+        **_state("accuracy", right, reasons, _FEW_IN_GROUP.format(name), f"groups/{name}/"),
+        "decided": {label: share["share"] for label, share in zip(classes, shares, strict=True)},
+        "decided_interval": {label: share["share_interval"] for label, share in zip(classes, shares, strict=True)},
     }
 
 
 def _measure_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, object]:
     """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
     right = table.share(rates.among(rates.correct, label), None)
-    if right is None:
-        reasons[f"classes/{name}/accuracy"] = f"class '{name}' has too few noisy rows."
-    size = float(table.counts[:, label].sum())
     return {
         "name": name,
-        "size": size,
-        **_pair("accuracy", right),
+        "size": float(table.counts[:, label].sum()),
+        **_state("accuracy", right, reasons, f"class '{name}' has too few noisy rows.", f"classes/{name}/"),
         **_pair("decided", table.share(rates.decided(label), None)),
     }
 
@@ -312,7 +310,8 @@ def _pair(name: str, share: Share | None) -> dict[str, object]:
     return {name: value, f"{name}_interval": interval}
 
 
-def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, object]:
+def _state(name: str, share: Share | None, reasons: dict[str, str], why: str, within: str = "") -> dict[str, object]:
+    """Return a share as JSON; where there is none, `reasons` gets why, by the name `within` what it is of."""
     if share is None:
-        reasons[name] = why
+        reasons[f"{within}{name}"] = why
     return _pair(name, share)

@@ -176,10 +176,10 @@ def list_names(names: Sequence[str]) -> str:
     >>> list_names(["Female, Black", "Female, White"])
     'Female, Black; and Female, White'
     """
-    shown = [str(name) for name in names]
-    if len(shown) > 6:
-        shown = [*shown[:5], f"{len(shown) - 5} more groups"]
-    if len(shown) < 2:
-        return "".join(shown)
-    comma = any("," in name for name in shown)
-    return f"{('; ' if comma else ', ').join(shown[:-1])}{';' if comma else ''} and {shown[-1]}"
+    listing = [str(name) for name in names]
+    if len(listing) > 6:
+        listing = [*listing[:5], f"{len(listing) - 5} more groups"]
+    if len(listing) < 2:
+        return "".join(listing)
+    comma = any("," in name for name in listing)
+    return f"{('; ' if comma else ', ').join(listing[:-1])}{';' if comma else ''} and {listing[-1]}"

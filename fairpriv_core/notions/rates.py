@@ -68,8 +68,8 @@ def among_decided(rate: Rate, decision: int) -> Rate:
 def _where(is_kept: Callable[[Floats, Floats], NDArray[np.bool_]], rate: Rate) -> Rate:
     def conditioned(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
         numerator, denominator = rate(decision, label)
-        kept = is_kept(decision, label).astype(np.float64)
-        return numerator * kept, denominator * kept
+        mask = is_kept(decision, label).astype(np.float64)
+        return numerator * mask, denominator * mask
 
     return conditioned
 

@@ -44,8 +44,8 @@ def decided(target: Surrogate, logits: np.ndarray, labels: np.ndarray) -> np.nda
     NaN where a logit is not a number.
     """
     positive = logits > 0
-    chosen: np.ndarray = positive != (labels == 1) if target == "loss" else positive
-    return np.where(np.isnan(logits), np.nan, chosen)
+    decision: np.ndarray = positive != (labels == 1) if target == "loss" else positive
+    return np.where(np.isnan(logits), np.nan, decision)
 
 
 def derivative(target: Surrogate, probability: np.ndarray, labels: np.ndarray) -> np.ndarray:

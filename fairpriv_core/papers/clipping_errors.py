@@ -60,24 +60,24 @@ def _gradient(
     seed: int,
 ) -> tuple[float, float]:
     """Return |G - G~| and the right-hand side of eq. 12, means over batches."""
-    table, found, bounds = CellTable.of(cells), [], []
+    table, errors, bounds = CellTable.of(cells), [], []
     rng = np.random.default_rng(seed)
     batch = count_batch(method, feed.n)
     for _ in range(_BATCHES):
-        drawn = feed.draw([rng.choice(feed.n, batch, replace=False)])
-        passed = kernel.take(drawn)
-        records = Records(passed, drawn)
+        batch_rows = feed.draw([rng.choice(feed.n, batch, replace=False)])
+        passed = kernel.take(batch_rows)
+        records = Records(passed, batch_rows)
         values = output(target, records.logits, records.label)
         terms = batch_terms(table, multipliers=multipliers, signed=np.array([[False]]), records=records, values=values)
         slopes = derivative(target, records.probability, records.label)
         norms = np.abs(slopes) * records.norms
         beyond = np.maximum(1.0 - method.clip_primal / np.maximum(norms, 1e-30), 0.0)
-        lost = kernel.weighted_sum(passed, slopes * beyond * records.look_up(terms.group), slice(None))[0].astype(float)
+        gone = kernel.weighted_sum(passed, slopes * beyond * records.look_up(terms.group), slice(None))[0].astype(float)
         scale = _scale(method, terms)
-        found.append(float(np.sqrt(lost @ lost + lost.size * scale**2)))
+        errors.append(float(np.sqrt(gone @ gone + gone.size * scale**2)))
         bias = np.abs(records.look_up(terms.group)) * np.maximum(norms - method.clip_primal, 0.0)
-        bounds.append(float(np.sqrt(lost.size) * scale + bias.sum()))
-    return float(np.mean(found)), float(np.mean(bounds))
+        bounds.append(float(np.sqrt(gone.size) * scale + bias.sum()))
+    return float(np.mean(errors)), float(np.mean(bounds))
 
 
 def _scale(method: Any, terms: BatchTerms) -> float:
@@ -91,8 +91,8 @@ def _violation(method: Any, cells: Cells, target: Surrogate, *, kernel: Kernel, 
     values = outputs(0, h=output, target=target, kernel=kernel, feed=feed)
     clipped = values.clip(-method.clip_dual, method.clip_dual)
     own, cut, excess = (
-        cell_means(0, cells=cells, values=values, group_values=each, feed=feed)
-        for each in (values, clipped, np.abs(values) - np.abs(clipped))
+        cell_means(0, cells=cells, values=values, group_values=group_values, feed=feed)
+        for group_values in (values, clipped, np.abs(values) - np.abs(clipped))
     )
     scale = float(np.sqrt(2.0)) * method.clip_dual / (float(own.size.min()) - 1.0) * method.noise("noise_dual")
     true = np.abs(own.population - own.sum / own.size)

@@ -97,8 +97,8 @@ def list_settings(runs: Runs, quantity: Quantity | float, level: Value) -> list[
 
 def reach(settings: Sequence[SettingRuns], least: float) -> list[PaperRun]:
     """Return the runs of the setting with the smallest mean of those whose level is at least `least`; [] for none."""
-    reaching = [one for one in settings if (one.level.mean or 0.0) >= least]
-    return min(reaching, key=lambda one: one.mean).runs if reaching else []
+    reaching = [setting for setting in settings if (setting.level.mean or 0.0) >= least]
+    return min(reaching, key=lambda setting: setting.mean).runs if reaching else []
 
 
 def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[PaperRun]]:
@@ -107,10 +107,10 @@ def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[Pa
     A setting may reach the level where its interval does not lie below it. None is taken whose mean is above that of
     one which surely reaches the level.
     """
-    sure = [one.mean for one in settings if one.level.low is not None and one.level.low >= least]
+    sure = [setting.mean for setting in settings if setting.level.low is not None and setting.level.low >= least]
     limit = min(sure, default=math.inf)
-    near = [one for one in settings if one.level.high is None or one.level.high >= least]
-    may = [one.runs for one in near if one.mean <= limit]
+    near = [setting for setting in settings if setting.level.high is None or setting.level.high >= least]
+    may = [setting.runs for setting in near if setting.mean <= limit]
     return may if sure else [*may, []]
 
 

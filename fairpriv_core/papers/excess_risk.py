@@ -67,11 +67,11 @@ def second_moment(method: Any, sizes: Sequence[int], *, n: int, d: int) -> float
 
 def _mean_inverse_square(size: int, rate: float, parts: int) -> float:
     """Return E of the mean over `parts` of 1 / rows^2, over parts again; rows are dealt in turn, none counts as 1."""
-    drawn = np.arange(size + 1)
-    each, more = np.divmod(drawn, parts)
-    inverse = more / (each + 1.0) ** 2 + (parts - more) / np.maximum(each, 1) ** 2
-    ways = special.gammaln(size + 1.0) - special.gammaln(drawn + 1.0) - special.gammaln(size - drawn + 1.0)
-    chances = np.exp(ways + special.xlogy(drawn, rate) + special.xlog1py(size - drawn, -rate))  # binomial
+    counts = np.arange(size + 1)
+    quotient, remainder = np.divmod(counts, parts)
+    inverse = remainder / (quotient + 1.0) ** 2 + (parts - remainder) / np.maximum(quotient, 1) ** 2
+    ways = special.gammaln(size + 1.0) - special.gammaln(counts + 1.0) - special.gammaln(size - counts + 1.0)
+    chances = np.exp(ways + special.xlogy(counts, rate) + special.xlog1py(size - counts, -rate))  # binomial
     return float(chances @ inverse) / parts**2
 
 

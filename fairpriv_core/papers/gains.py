@@ -45,8 +45,8 @@ class CellGain:
 def list_gains(check: MeanGain, runs: Runs, at: int) -> list[CellGain]:
     """Return the gain in each cell that has runs of a side, at the cell's level in that place."""
     cells = [(part, levels[at], choose(runs, part.where)) for part, levels in check.cells]
-    known = [cell for cell in cells if any(choose(cell[2], side.where) for side in (check.one, check.other))]
-    return [_find_gain(check, part, least, here) for part, least, here in known]
+    nonempty = [cell for cell in cells if any(choose(cell[2], side.where) for side in (check.one, check.other))]
+    return [_find_gain(check, part, least, runs_of_cell) for part, least, runs_of_cell in nonempty]
 
 
 def _find_gain(check: MeanGain, part: Part, least: float, runs: Runs) -> CellGain:
@@ -70,7 +70,7 @@ def _find_gain(check: MeanGain, part: Part, least: float, runs: Runs) -> CellGai
 def _subtract(check: MeanGain, one: Runs, other: Runs) -> Mean:
     """Return the gain of one side's runs over the other's, in percent."""
     ratio = compare(one, other, Compare(check.one, check.other, as_ratio=True))
-    gain, low, high = (None if each is None else 100.0 * (1.0 - each) for each in (ratio.mean, ratio.high, ratio.low))
+    gain, low, high = (None if end is None else 100.0 * (1.0 - end) for end in (ratio.mean, ratio.high, ratio.low))
     return Mean(gain, low, high, ratio.n)
 
 

@@ -66,7 +66,7 @@ def measure_membership(store: RunStore, key: str, datasets: DatasetCache) -> dic
     """
     config = build_config(store.row(key).config)
     attack = attack_membership(Model.read(partial(store.artifact, key)), *datasets.parts(config), seed=config.seed)
-    attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in attack.attackers}
+    attacks = {result.attacker: {"auc": result.auc, "advantage": result.advantage} for result in attack.attackers}
     return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(attack.judged)}}
 
 
@@ -155,9 +155,9 @@ def measure_bias_variance(store: RunStore, key: str, datasets: DatasetCache) -> 
     train, _ = datasets.parts(config)
     method: Any = calibrate_method(config, train.n)
     norms, mean = find_gradients(Model.read(partial(store.artifact, key)), train)
-    lost = float(np.maximum(norms - method.clip_primal, 0.0).mean())
+    excess = float(np.maximum(norms - method.clip_primal, 0.0).mean())
     slope = 2.0 * (1.0 + 1.0 / (method.learning_rate * _LIPSCHITZ))
-    clipping = slope * float(np.linalg.norm(mean)) * lost + lost**2
+    clipping = slope * float(np.linalg.norm(mean)) * excess + excess**2
     noise = (method.noise_primal * method.clip_primal / count_batch(method, train.n)) ** 2 * mean.size
     return {"tau": clipping + noise, "clipping": clipping, "noise": noise}
 
@@ -171,9 +171,9 @@ def find_gradients(model: Model, train: Dataset) -> tuple[np.ndarray, np.ndarray
     kernel = _open(model)
     feed, norms, total = Feed([train]), [], np.zeros(model.parameters.size)
     for start in range(0, feed.n, _CHUNK):
-        drawn = feed.draw([np.arange(start, min(start + _CHUNK, feed.n))])
-        passed = kernel.take(drawn)
-        records = Records(passed, drawn)
+        batch = feed.draw([np.arange(start, min(start + _CHUNK, feed.n))])
+        passed = kernel.take(batch)
+        records = Records(passed, batch)
         norms.append(loss_gradient_norms(records)[0].astype(np.float64))
         total += kernel.weighted_sum(passed, records.deviation, slice(None))[0]
     return np.concatenate(norms), total / feed.n

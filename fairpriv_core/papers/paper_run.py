@@ -90,7 +90,7 @@ class PaperRun:
 
 
 def _descend(value: Any, steps: Sequence[str]) -> Any:
-    """Return what stands below `value`; a list's items have names."""
+    """Return the value at the path `steps` below `value`; items of a list are found by their names."""
     for step in steps:
         if isinstance(value, Mapping):
             value = value.get(step)

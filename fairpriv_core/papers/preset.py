@@ -415,14 +415,14 @@ EPSILON = Value("config/epsilon", "ε, as each line accounts for it", log=True)
 
 def published(name: str, method: str, where: Where | None = None) -> Part:
     """Return the series of a method's runs by the paper's own accounting."""
-    chosen = {"config/method/name": method, "config/method/variant": "published", **(where or {})}
-    return Part(f"{name}, as published", chosen, method, 1)
+    conditions = {"config/method/name": method, "config/method/variant": "published", **(where or {})}
+    return Part(f"{name}, as published", conditions, method, 1)
 
 
 def proved(name: str, method: str, where: Where | None = None) -> Part:
     """Return the series of a method's runs whose epsilon is proved."""
-    chosen = {"config/method/name": method, "config/method/variant": "proved", **(where or {})}
-    return Part(f"{name}, proved", chosen, method)
+    conditions = {"config/method/name": method, "config/method/variant": "proved", **(where or {})}
+    return Part(f"{name}, proved", conditions, method)
 
 
 def of_method(name: str, method: str) -> Part:

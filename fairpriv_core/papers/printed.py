@@ -38,25 +38,25 @@ class Beside:
 
 def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
     """Return each number that the paper prints beside ours."""
-    return [_set_beside(one, runs) for one in preset.printed]
+    return [_set_beside(number, runs) for number in preset.printed]
 
 
 def part_readings(beside: Sequence[Beside]) -> dict[str, list[Beside]]:
     """Return all printed numbers by each reading of the paper; those that have one alone are in every list."""
-    names = dict.fromkeys(one.reading for one in beside if one.reading) or {"": None}
-    return {name: [one for one in beside if one.reading in ("", name)] for name in names}
+    names = dict.fromkeys(row.reading for row in beside if row.reading) or {"": None}
+    return {name: [row for row in beside if row.reading in ("", name)] for name in names}
 
 
 def format_agreement(beside: Sequence[Beside]) -> str:
     """Return how many printed numbers ours agree with: "3 of 18", by two readings "20 or 61 of 122"."""
-    parts = part_readings([one for one in beside if one.status]).values()
-    agree = dict.fromkeys(str(sum(one.status == "agrees" for one in own)) for own in parts)
+    parts = part_readings([row for row in beside if row.status]).values()
+    agree = dict.fromkeys(str(sum(row.status == "agrees" for row in own)) for own in parts)
     return f"{' or '.join(agree)} of {max(map(len, parts))}" if any(parts) else "–"
 
 
 def count_beside(beside: Sequence[Beside]) -> str:
     """Return the sentences on how many printed numbers ours agree with; "" without any."""
-    if not any(one.status for one in beside):
+    if not any(row.status for row in beside):
         return ""
     counts = [
         f"{name[:1].upper()}{name[1:]}: " * bool(name) + _count(own) for name, own in part_readings(beside).items()
@@ -65,7 +65,7 @@ def count_beside(beside: Sequence[Beside]) -> str:
 
 
 def _count(beside: Sequence[Beside]) -> str:
-    counts = Counter[str](one.status for one in beside if one.status)
+    counts = Counter[str](row.status for row in beside if row.status)
     rest = (
         ("differs", "differs", "differ"),
         ("open", "is open", "are open"),
@@ -78,34 +78,34 @@ def _count(beside: Sequence[Beside]) -> str:
 
 def _set_beside(one: Printed, runs: Runs) -> Beside:
     if isinstance(one.ours, Compare):
-        difference, used, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
+        difference, runs_of_number, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
         unit = "" if one.ours.as_ratio else value.unit
     else:
-        (difference, used), value = measure(runs, one.ours), one.ours.value
+        (difference, runs_of_number), value = measure(runs, one.ours), one.ours.value
         unit = value.unit
     away = one.allowed + _ROUNDED
     low, high = one.number - away, one.number + away
     status = None if difference.mean is None else stand(difference, low, high, bare=not has_interval(value))
-    unlearned = find_unlearned(used, value)
+    unlearned = find_unlearned(runs_of_number, value)
     if status and unlearned:
         status = "not_tested"
     needed = count_seeds_needed(difference, low, high) if status == "open" else None
     verdict = _format_one(one, difference, status, needed, unlearned)
-    keys = tuple(run.key for run in used)
+    keys = tuple(run.key for run in runs_of_number)
     numbers = (amount(one.number), with_half(difference))
     return Beside(one.label, one.reading, *numbers, status, verdict, difference.n, needed, unit, one.source, keys)
 
 
-def _format_one(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+def _format_one(one: Printed, difference: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
     """Return how a printed number and ours stand, in words."""
-    if status is None or found.mean is None:
+    if status is None or difference.mean is None:
         return "no runs"
     if status == "not_tested":
         return f"not tested: {unlearned}"
     if status == "open":
-        return f"open: {format_seeds_needed(found.n, needed)}"
+        return f"open: {format_seeds_needed(difference.n, needed)}"
     return (
         f"agrees within {amount(one.allowed)}"
         if status == "agrees"
-        else f"differs by {amount(found.mean - one.number)}"
+        else f"differs by {amount(difference.mean - one.number)}"
     )

@@ -65,24 +65,24 @@ def read_rows(path: Path) -> list[dict[str, object]]:
 
 
 def read_made() -> dict[str, Made]:
-    """Return the committed results by the id of their preset; one that is made from others has theirs.
+    """Return the committed results by the id of their preset; a preset made from others has the others' results.
 
     It has none while one of the others has none, or another version than the rest.
     """
-    stored = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
-    own = {name: _read(name, list(rows)) for name, rows in groupby(stored, key=lambda row: str(row["figure"]))}
+    rows_of_all = [row for path in sorted(FOLDER.glob("*.parquet")) for row in read_rows(path)]
+    own = {name: _read(name, list(rows)) for name, rows in groupby(rows_of_all, key=lambda row: str(row["figure"]))}
     made_from = {preset.id: preset.made_from for paper in PAPERS for preset in paper.presets if preset.made_from}
     parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
-    versions = {name: {one.version for one in made} for name, made in parts.items()}
-    whole = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}
-    return own | {name: _put_together(parts[name]) for name in sorted(whole)}
+    versions = {name: {result.version for result in made} for name, made in parts.items()}
+    complete = {name for name, made in parts.items() if len(made) == len(made_from[name]) and len(versions[name]) == 1}
+    return own | {name: _put_together(parts[name]) for name in sorted(complete)}
 
 
 def _put_together(parts: Sequence[Made]) -> Made:
     """Return the results of several presets as one's, each run once, of the last day."""
-    runs = {run.key: run for one in parts for run in one.runs}
-    failed = {key: reason for one in parts for key, reason in one.failed.items()}
-    return Made(max(one.day for one in parts), parts[0].version, tuple(runs.values()), failed)
+    runs = {run.key: run for part in parts for run in part.runs}
+    failed = {key: reason for part in parts for key, reason in part.failed.items()}
+    return Made(max(part.day for part in parts), parts[0].version, tuple(runs.values()), failed)
 
 
 def _read(name: str, rows: Sequence[Mapping[str, Any]]) -> Made:

@@ -53,16 +53,16 @@ def with_settings(sweeps: Iterable[PaperSweep], settings: Mapping[str, str]) -> 
     Raises BadInput for a hyper-parameter that no method of them has.
     """
     changed: list[PaperSweep] = []
-    used: set[str] = set()
+    names_in_use: set[str] = set()
     for raw in sweeps:
         tables: list[Method] = []
         for table in raw["axes"]["method"]:
             own = {name: value for name, value in settings.items() if name in parameters(methods()[table["name"]])}
-            used |= own.keys()
+            names_in_use |= own.keys()
             if {**table, **own} not in tables:
                 tables.append({**table, **own})
         changed.append({**raw, "axes": {**raw["axes"], "method": tables}})
-    unknown = sorted(settings.keys() - used)
+    unknown = sorted(settings.keys() - names_in_use)
     if unknown:
         raise BadInput(f"none of its methods has a hyper-parameter '{unknown[0]}'.", field="set")
     return changed

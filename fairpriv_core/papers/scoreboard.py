@@ -63,23 +63,23 @@ def list_claims(preset: Preset, runs: Runs) -> list[ClaimRow]:
     rows = []
     for verdict in judge_all(preset, runs):
         claim = verdict.claim
-        for place, one in enumerate(verdict.cases):
+        for place, finding in enumerate(verdict.cases):
             own = verdict.own[place] if verdict.own else None
             row = ClaimRow(
                 preset.id,
                 claim.says,
                 claim.reading,
-                one.case,
+                finding.case,
                 claim.source,
-                one.status,
-                one.words,
+                finding.status,
+                finding.words,
                 verdict.subject,
-                _format_settles(one),
-                one.against,
-                one.seeds,
-                one.seeds_needed,
+                _format_settles(finding),
+                finding.against,
+                finding.seeds,
+                finding.seeds_needed,
                 f"{TITLES[own.status]}: {own.words}" if own and own.words else "",
-                tuple(dict.fromkeys(run.key for run in one.runs)),
+                tuple(dict.fromkeys(run.key for run in finding.runs)),
             )
             rows.append(row)
     return rows
@@ -103,11 +103,11 @@ def format_figure_verdict(preset: Preset, rows: Sequence[ClaimRow], runs: Runs) 
     if {row.status for row in rows} == {"not_tested"}:
         return f"Not tested, as our models have not learned enough. A test takes {preset.test or 'other settings'}"
     statements = [list(own) for _, own in groupby(rows, key=lambda row: row.says)]
-    first, others = statements[0], [_answer_shortly(own) for own in statements[1:]]
+    first, answers = statements[0], [_answer_shortly(own) for own in statements[1:]]
     sentence = f"“{_begin(first[0].says)}”: {_answer(first)}"
-    if not others:
+    if not answers:
         return sentence
-    counts = Counter(others)
+    counts = Counter(answers)
     rest = ", ".join(f"{counts[answer]} {answer}" for answer in (*_ANSWERS.values(), _IN_PART) if counts[answer])
     return f"{sentence}. Other statements: {rest}"
 
@@ -165,7 +165,7 @@ def _name_cases(own: Sequence[str], cases: Sequence[str]) -> str:
     """Return where cases are: budgets together, and those at an end of all as "ε ≤ 1" or "ε ≥ 3"."""
     if not all(case.startswith(_AT) for case in cases):
         return f"for {' and '.join(own)}"
-    values, known = ([case.removeprefix(_AT) for case in each] for each in (own, cases))
+    values, known = ([case.removeprefix(_AT) for case in names] for names in (own, cases))
     if len(values) > 1 and values == known[: len(values)]:
         return f"at ε ≤ {values[-1]}"
     if len(values) > 1 and values == known[-len(values) :]:
@@ -179,13 +179,13 @@ def _begin(text: str) -> str:
 
 def list_printed(presets: Iterable[Preset], made: Mapping[str, Made]) -> list[Beside]:
     """Return the printed numbers beside ours of all figures and tables that have results."""
-    return [one for preset in presets for one in set_beside(preset, _runs(preset, made)) if one.status]
+    return [row for preset in presets for row in set_beside(preset, _runs(preset, made)) if row.status]
 
 
 def format_main_claim(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return what a paper says above all, and how that stands here, as a sentence."""
     name, at = paper.main_claim
-    preset = next(one for one in paper.presets if one.id == name)
+    preset = next(candidate for candidate in paper.presets if candidate.id == name)
     says = preset.claims[at].says
     rows = [row for row in list_claims(preset, _runs(preset, made)) if row.says == says]
     return f"“{_begin(says)}”: {_answer(rows)}."

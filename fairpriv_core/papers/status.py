@@ -23,9 +23,9 @@ TITLES: dict[Status, str] = {"agrees": "agrees", "differs": "differs", "open": "
 MOST_SEEDS = 1000  # more are not run for a claim
 
 
-def stand(found: Mean, low: float, high: float, *, bare: bool = False) -> Status:
+def stand(number: Mean, low: float, high: float, *, bare: bool = False) -> Status:
     """Return where an interval lies; `bare`: a number that has none by its nature stands for itself."""
-    ends = (found.mean, found.mean) if bare else (found.low, found.high)
+    ends = (number.mean, number.mean) if bare else (number.low, number.high)
     if ends[0] is None or ends[1] is None:
         return "open"
     if low <= ends[0] and ends[1] <= high:
@@ -33,37 +33,37 @@ def stand(found: Mean, low: float, high: float, *, bare: bool = False) -> Status
     return "differs" if ends[1] < low or ends[0] > high else "open"
 
 
-def count_seeds_needed(found: Mean, low: float, high: float) -> int | None:
+def count_seeds_needed(number: Mean, low: float, high: float) -> int | None:
     """Return with how many seeds the interval would lie within [low, high] or outside, if mean and spread stay.
 
     None where one seed alone was run, or where more than MOST_SEEDS would be needed.
     """
-    if found.mean is None or found.half is None or found.n < 2:
+    if number.mean is None or number.half is None or number.n < 2:
         return None
-    spread = found.half * math.sqrt(found.n) / float(stdtrit(found.n - 1, 0.975))
-    for seeds in range(found.n, MOST_SEEDS + 1):
+    spread = number.half * math.sqrt(number.n) / float(stdtrit(number.n - 1, 0.975))
+    for seeds in range(number.n, MOST_SEEDS + 1):
         half = float(stdtrit(seeds - 1, 0.975)) * spread / math.sqrt(seeds)
-        if stand(Mean(found.mean, found.mean - half, found.mean + half, seeds), low, high) != "open":
+        if stand(Mean(number.mean, number.mean - half, number.mean + half, seeds), low, high) != "open":
             return seeds
     return None
 
 
-def stand_by_count(failures: int, runs: int, allowed: float) -> tuple[Status, float, float]:
+def stand_by_count(failures: int, runs: int, limit: float) -> tuple[Status, float, float]:
     """Return how failures in so many runs stand to the share that is allowed, and the share's 95 % interval.
 
     The interval is by Clopper and Pearson. Where none is allowed one failure settles it, and no failure agrees.
     """
     low = float(betaincinv(failures, runs - failures + 1, 0.025)) if failures else 0.0
     high = float(betaincinv(failures + 1, runs - failures, 0.975)) if failures < runs else 1.0
-    if not allowed:
+    if not limit:
         return ("differs" if failures else "agrees"), low, high
-    return ("agrees" if high <= allowed else "differs" if low > allowed else "open"), low, high
+    return ("agrees" if high <= limit else "differs" if low > limit else "open"), low, high
 
 
-def count_times_needed(failures: int, runs: int, allowed: float) -> int | None:
+def count_times_needed(failures: int, runs: int, limit: float) -> int | None:
     """Return with how many times as many runs it would be settled, if the share that fails stays; None for too many."""
     times = range(1, MOST_SEEDS // max(runs, 1) + 2)
-    return next((n for n in times if stand_by_count(n * failures, n * runs, allowed)[0] != "open"), None)
+    return next((n for n in times if stand_by_count(n * failures, n * runs, limit)[0] != "open"), None)
 
 
 def format_seeds_needed(seeds: int, needed: int | None) -> str:

@@ -48,19 +48,19 @@ def shown(run: PaperRun, value: Value) -> float | None:
 def choose(runs: Runs, *wheres: Where) -> list[PaperRun]:
     """Return the runs that have all of the given values; what is asked of settings alone is asked once of each."""
     conditions = [
-        (path, wanted if isinstance(wanted, tuple) else (wanted,)) for where in wheres for path, wanted in where.items()
+        (path, values if isinstance(values, tuple) else (values,)) for where in wheres for path, values in where.items()
     ]
     if not all(path.startswith("config/") and path != "config/seed" for path, _ in conditions):
         return [run for run in runs if all(run.read(path) in among for path, among in conditions)]
-    known: dict[object, bool] = {}  # by setting, which committed results have
-    chosen = []
+    verdicts: dict[object, bool] = {}  # by setting, which committed results have
+    selection = []
     for run in runs:
         setting = id(run) if run.setting is None else run.setting
-        if setting not in known:
-            known[setting] = all(run.read(path) in among for path, among in conditions)
-        if known[setting]:
-            chosen.append(run)
-    return chosen
+        if setting not in verdicts:
+            verdicts[setting] = all(run.read(path) in among for path, among in conditions)
+        if verdicts[setting]:
+            selection.append(run)
+    return selection
 
 
 def value_at(value: Value, part: Part) -> Value:
@@ -117,8 +117,8 @@ def answers_alike(run: PaperRun) -> bool:
 
 def count_alike(runs: Runs) -> tuple[int, int]:
     """Return how many models hardly tell people apart, and of how many."""
-    named = {run.key: run for run in runs}
-    return sum(answers_alike(run) for run in named.values()), len(named)
+    by_key = {run.key: run for run in runs}
+    return sum(answers_alike(run) for run in by_key.values()), len(by_key)
 
 
 def format_same_answers(runs: Runs) -> str:
@@ -157,12 +157,12 @@ def with_half(mean: Mean) -> str:
 
 def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[PaperRun]]:
     """Return a quantity and the runs that it is of; a spread has no interval."""
-    chosen = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
+    selection = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
     if quantity.of == "mean":
-        return fold(chosen, quantity.value), chosen
-    values = [number for run in chosen if (number := shown(run, quantity.value)) is not None]
+        return fold(selection, quantity.value), selection
+    values = [number for run in selection if (number := shown(run, quantity.value)) is not None]
     spread = stdev(values) if len(values) > 1 else None
-    return Mean(spread, None, None, len(values)), chosen
+    return Mean(spread, None, None, len(values)), selection
 
 
 def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[PaperRun]]]:
@@ -177,8 +177,8 @@ def by_config(runs: Runs) -> list[list[PaperRun]]:
 
 
 def _name_setting(run: PaperRun) -> object:
-    shared = {name: value for name, value in run.config.items() if name != "seed"}
-    return json.dumps(shared, sort_keys=True) if run.setting is None else run.setting
+    setting = {name: value for name, value in run.config.items() if name != "seed"}
+    return json.dumps(setting, sort_keys=True) if run.setting is None else run.setting
 
 
 def list_paths(preset: Preset) -> list[str]:
@@ -190,7 +190,7 @@ def list_paths(preset: Preset) -> list[str]:
         for case in claim.cases
         if check is not None
     ]
-    checks = [*[one.ours for one in preset.printed], *judged]
+    checks = [*[number.ours for number in preset.printed], *judged]
     values = [*_drawn(preset.drawing), *[value for check in checks for value in _judged(check)]]
     shown_paths = [value.path for value in values if not value.path.startswith("config/")]
     if any(has_interval(value) for value in values):  # times alone say nothing of what was learned

@@ -85,9 +85,9 @@ def name_subject(check: Check, cases: Sequence[Runs]) -> str:
 
 def _name_trend(check: Trend) -> str:
     value, along = check.what.value, _short(check.along)
-    allowed = f"a step back of up to {amount(check.slack)}{f' {value.unit}' if value.unit else ''} is allowed by us"
+    slack = f"a step back of up to {amount(check.slack)}{f' {value.unit}' if value.unit else ''} is allowed by us"
     way = "rise" if check.way == "up" else "fall"
-    return f"{_inside(value)}{_unit(value)} of {check.what.name}, expected to {way} with {along}; {allowed}"
+    return f"{_inside(value)}{_unit(value)} of {check.what.name}, expected to {way} with {along}; {slack}"
 
 
 def _name_test(check: Differ) -> str:
@@ -220,8 +220,8 @@ def judge(claim: PaperClaim, runs: Runs) -> Verdict:
     """Return the verdict on a claim from run records."""
     findings = _look_at_cases(claim, claim.check, runs)
     own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
-    known = [one.runs for one in findings if one.runs]
-    return Verdict(claim, name_subject(claim.check, known) if known else "", tuple(findings), tuple(own))
+    samples = [finding.runs for finding in findings if finding.runs]
+    return Verdict(claim, name_subject(claim.check, samples) if samples else "", tuple(findings), tuple(own))
 
 
 def _look_at_cases(claim: PaperClaim, check: Check, runs: Runs) -> list[Finding]:
@@ -229,8 +229,8 @@ def _look_at_cases(claim: PaperClaim, check: Check, runs: Runs) -> list[Finding]
     if not claim.lost:
         return findings
     return [
-        replace(one, status="open", settles=claim.lost, against=True) if one.status == "differs" else one
-        for one in findings
+        replace(finding, status="open", settles=claim.lost, against=True) if finding.status == "differs" else finding
+        for finding in findings
     ]
 
 
@@ -265,38 +265,40 @@ def _list_learners(check: Check, runs: Runs) -> Runs:
 def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
     if check.failing is not None:
         return _look_at_runs(check, case, runs, check.failing)
-    difference, used = compare(runs, runs, check), used_by(runs, check)
-    if difference.mean is None:
+    difference, bare = compare(runs, runs, check), not has_interval(check.one.value)
+    words = with_half(difference) + (" (it has no interval)" if bare else "")
+    return _settle(case, difference, _limits(check), words, used_by(runs, check), bare=bare)
+
+
+def _settle(
+    case: str, number: Mean, limits: tuple[float, float], words: str, runs: Runs, *, bare: bool = False
+) -> Finding:
+    """Return how a case stands, of which a number must lie within `limits`."""
+    if number.mean is None:
         return Finding(case, "open")
-    low, high = _limits(check)
-    holds, words = low <= difference.mean <= high, with_half(difference)
-    bare = not has_interval(check.one.value)
-    needed = count_seeds_needed(difference, low, high)
-    words = f"{words} (it has no interval)" if bare else words
-    return Finding(case, stand(difference, low, high, bare=bare), holds, words, difference.n, needed, used)
+    holds, needed = limits[0] <= number.mean <= limits[1], count_seeds_needed(number, *limits)
+    return Finding(case, stand(number, *limits, bare=bare), holds, words, number.n, needed, runs)
 
 
-def _look_at_runs(check: Compare, case: str, runs: Runs, allowed: float) -> Finding:
+def _look_at_runs(check: Compare, case: str, runs: Runs, limit: float) -> Finding:
     """Look at single runs: by how many the bounds are broken, beside the share that may break them."""
-    used, each = used_by(runs, check), list_differences(runs, check)
-    if not each:
+    sample, differences = used_by(runs, check), list_differences(runs, check)
+    if not differences:
         return Finding(case, "open")
     low, high = _limits(check)
-    failures, seeds = sum(not low <= one <= high for one in each), _count_seeds(used)
-    status, least, most = stand_by_count(failures, len(each), allowed)
-    worst = max(each) if check.low is None else min(each)
-    share = f"{failures} of {len(each)} runs fail, worst {amount(worst)}"
-    words = (
-        f"{share} ({100.0 * least:.1f} to {100.0 * most:.1f} %, {100.0 * allowed:g} % allowed)" if allowed else share
-    )
-    times = count_times_needed(failures, len(each), allowed)
-    return Finding(case, status, failures <= allowed * len(each), words, seeds, times and times * seeds, used)
+    failures, seeds = sum(not low <= difference <= high for difference in differences), _count_seeds(sample)
+    status, least, most = stand_by_count(failures, len(differences), limit)
+    worst = max(differences) if check.low is None else min(differences)
+    share = f"{failures} of {len(differences)} runs fail, worst {amount(worst)}"
+    words = f"{share} ({100.0 * least:.1f} to {100.0 * most:.1f} %, {100.0 * limit:g} % allowed)" if limit else share
+    times = count_times_needed(failures, len(differences), limit)
+    return Finding(case, status, failures <= limit * len(differences), words, seeds, times and times * seeds, sample)
 
 
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     """Look at each level, and beyond those that are judged as far as both sides reach."""
     sides = [list_settings(runs, side, check.level) for side in (check.one, check.other)]
-    best = min(max((one.level.mean or 0.0 for one in side), default=0.0) for side in sides)
+    best = min(max((setting.level.mean or 0.0 for setting in side), default=0.0) for side in sides)
     top = check.at_least[-1]
     beyond = [top + _STEP * step for step in range(1, 1 + max(0, math.floor((best - top) / _STEP)))]
     known: dict[tuple[int, int], Finding] = {}
@@ -312,23 +314,23 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     )
 
 
-def _join_levels(case: str, found: Sequence[Finding], words: str) -> Finding:
+def _join_levels(case: str, findings: Sequence[Finding], words: str) -> Finding:
     """Return how a case stands at all its levels: open where these do not say the same."""
-    used = list({run.key: run for one in found for run in one.runs}.values())
+    used = list({run.key: run for one in findings for run in one.runs}.values())
     if not used:
         return Finding(case, "open")
-    statuses = {one.status for one in found}
-    status = found[0].status if len(statuses) == 1 else "open"
-    waits = [one.seeds_needed for one in found if one.status == "open"]
+    statuses = {one.status for one in findings}
+    status = findings[0].status if len(statuses) == 1 else "open"
+    waits = [one.seeds_needed for one in findings if one.status == "open"]
     settles = _SPAN if {"agrees", "differs"} <= statuses else ""
     needed = None if settles or None in waits else max((one for one in waits if one is not None), default=None)
-    seeds = min(one.seeds for one in found if one.runs)
-    return Finding(case, status, all(one.on_average for one in found), words, seeds, needed, used, settles)
+    seeds = min(one.seeds for one in findings if one.runs)
+    return Finding(case, status, all(one.on_average for one in findings), words, seeds, needed, used, settles)
 
 
-def _format_levels(found: Mapping[float, Finding]) -> str:
+def _format_levels(levels: Mapping[float, Finding]) -> str:
     """Return how a case stands along the levels: "agrees up to 82.5 %, differs from 83 %"."""
-    parts = [(status, [x for x, _ in own]) for status, own in groupby(found.items(), key=lambda item: item[1].status)]
+    parts = [(status, [x for x, _ in own]) for status, own in groupby(levels.items(), key=lambda item: item[1].status)]
     texts = []
     for place, (status, xs) in enumerate(parts):
         span = f"at {xs[0]:g}" if len(xs) == 1 else f"{xs[0]:g} to {xs[-1]:g}"
@@ -374,19 +376,15 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
     if one and (other or not isinstance(rival, Quantity)):
         difference = compare(one, other, Compare(check.one, rival, check.low, check.high))
         first, second = measure(one, check.one)[0].mean, _find_mean(other, rival)
-        if difference.mean is None:
-            return Finding(case, "open")
-        low, high = _limits(check)
         words = f"{amount(first)} minus {amount(second)} is {with_half(difference)}"
-        needed, holds = count_seeds_needed(difference, low, high), low <= difference.mean <= high
-        return Finding(case, stand(difference, low, high), holds, words, difference.n, needed, [*one, *other])
+        return _settle(case, difference, _limits(check), words, [*one, *other])
     if not one and not other:
         return Finding(case, "open")
-    missing = rival.name if one and isinstance(rival, Quantity) else check.one.name
+    nameless = rival.name if one and isinstance(rival, Quantity) else check.one.name
     better = bool(one) == (check.high is not None)
-    words = f"no setting of {missing} gets there"
-    used = [*one, *other]
-    return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(used), None, used)
+    words = f"no setting of {nameless} gets there"
+    sample = [*one, *other]
+    return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(sample), None, sample)
 
 
 def _find_mean(runs: Runs, side: Quantity | float) -> float | None:
@@ -397,7 +395,7 @@ def _look_at_gain(check: MeanGain, case: str, runs: Runs) -> Finding:
     """Look at the mean gain over the cells, at the lowest and at the highest level of each."""
     findings = [_look_at_gains(check, case, list_gains(check, runs, at)) for at in (0, -1)]
     ends = zip(("lowest", "highest"), findings, strict=True)
-    return _join_levels(case, findings, "; ".join(f"at the {end} levels {one.words}" for end, one in ends))
+    return _join_levels(case, findings, "; ".join(f"at the {end} levels {finding.words}" for end, finding in ends))
 
 
 def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Finding:
@@ -407,25 +405,22 @@ def _look_at_gains(check: MeanGain, case: str, cells: Sequence[CellGain]) -> Fin
     """
     if not cells:
         return Finding(case, "open")
-    used = [run for cell in cells for run in cell.runs]
+    sample = [run for cell in cells for run in cell.runs]
     gains = [cell.gain.mean for cell in cells if cell.gain.mean is not None]
     if len(gains) < len(cells):
         lacking = "; ".join(cell.name for cell in cells if cell.gain.mean is None)
         words = f"no mean, as no setting of a side gets there ({lacking})"
-        return Finding(case, "open", words=words, seeds=_count_seeds(used), runs=used)
+        return Finding(case, "open", words=words, seeds=_count_seeds(sample), runs=sample)
     mean = find_mean([cell.gain for cell in cells])
-    status = stand(mean, check.low, math.inf)
     words = f"{with_half(mean)}, over {len(cells)} gains whose median is {amount(median(gains))}"
-    holds, needed = (mean.mean or 0.0) >= check.low, count_seeds_needed(mean, check.low, math.inf)
-    known = Finding(case, status, holds, words, mean.n, needed, used)
-    if status == "open":
-        return known
-    opposite = sum(cell.worst if status == "agrees" else cell.best for cell in cells) / len(cells)
-    if (opposite >= check.low) == (status == "agrees"):
-        return known
+    finding = _settle(case, mean, (check.low, math.inf), words, sample)
+    agrees = finding.status == "agrees"
+    opposite = sum(cell.worst if agrees else cell.best for cell in cells) / len(cells)
+    if finding.status == "open" or (opposite >= check.low) == agrees:
+        return finding
     needed = _count_for_level([(own, cell.at_least) for cell in cells for own in cell.may], check.level)
     words = f"{words}, and the opposite at settings that other seeds might pick"
-    return replace(known, status="open", words=words, seeds_needed=needed)
+    return replace(finding, status="open", words=words, seeds_needed=needed)
 
 
 def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
@@ -434,8 +429,8 @@ def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
     It agrees where the whole change is settled and no mean goes back by more than the slack; it differs where the
     interval of the whole change, or of a step back beyond the slack, settles that.
     """
-    used = measure(runs, check.what)[1]
-    points = [(x, at) for x, at in by_setting(used, check.along) if x is not None]
+    sample = measure(runs, check.what)[1]
+    points = [(x, at) for x, at in by_setting(sample, check.along) if x is not None]
     if len(points) < 2:
         return Finding(case, "open")
     sign = 1.0 if check.way == "up" else -1.0
@@ -452,13 +447,13 @@ def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
     needed = min((seeds for seeds in waits if seeds is not None), default=None)
     means = " → ".join(amount(fold(at, check.what.value).mean) for _, at in points)
     words = f"{means} ({check.along.title.partition(',')[0]} {points[0][0]:g} to {points[-1][0]:g})"
-    return Finding(case, status, holds, words, whole.n, needed, used)
+    return Finding(case, status, holds, words, whole.n, needed, sample)
 
 
 def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
     sides = Compare(check.one, check.other)
-    used = used_by(runs, sides)
-    settings = dict(by_setting(used, check.along))
+    sample = used_by(runs, sides)
+    settings = dict(by_setting(sample, check.along))
     level = settings.pop(None, [])  # of a side without that setting: the same at each of its values
     points = [(x, list_pairs([*at, *level], [*at, *level], sides)) for x, at in settings.items()]
     tests = [(p, x, pairs) for x, pairs in points if (p := find_p(pairs)) is not None]
@@ -468,15 +463,15 @@ def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
     words = f"p is at most {p:.2g}, at {_short(check.along)} = {x:g}"
     seeds = min(len(pairs) for _, _, pairs in tests)
     if p < check.below:
-        return Finding(case, "agrees", True, words, seeds, runs=used)
+        return Finding(case, "agrees", True, words, seeds, runs=sample)
     waits = [count_pairs_needed(pairs, check.below) for _, _, pairs in tests]
-    known = [one for one in waits if one is not None]
-    return Finding(case, "open", False, words, seeds, max(known) if len(known) == len(waits) else None, used)
+    counts = [count for count in waits if count is not None]
+    return Finding(case, "open", False, words, seeds, max(counts) if len(counts) == len(waits) else None, sample)
 
 
 def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
-    used = measure(runs, check.what)[1]
-    settings = [(x, at) for x, at in by_setting(used, check.along) if x is not None]
+    sample = measure(runs, check.what)[1]
+    settings = [(x, at) for x, at in by_setting(sample, check.along) if x is not None]
     unlearned = [x for x, at in settings if find_unlearned(at, check.what.value)]
     points = [(x, fold(at, check.what.value).mean, at) for x, at in settings if x not in unlearned]
     sign = 1.0 if check.want == "smallest" else -1.0
@@ -484,13 +479,13 @@ def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
     inside = [point for point in known if check.low <= point[1] <= check.high]
     outside = [point for point in known if point not in inside]
     if not inside or not outside:
-        return Finding(case, "open", runs=used)
+        return Finding(case, "open", runs=sample)
     best, first, second = (min(part, key=lambda point: point[0]) for part in (known, inside, outside))
     ahead = _signed(check.what, second[2], first[2], sign)
     words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
     if unlearned:
-        named = " and ".join(f"{x:g}" for x in unlearned)
-        words += f" (left out, as less accurate than always the same answer: {named})"
+        names = " and ".join(f"{x:g}" for x in unlearned)
+        words += f" (left out, as less accurate than always the same answer: {names})"
     needed = count_seeds_needed(ahead, 0.0, math.inf)
     learned = [run for _, _, at in known for run in at]
     return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, learned)

@@ -227,10 +227,10 @@ def _case_rdp_epsilon(events: Events, delta: float) -> float:
     best, reach = _WHOLE[low], 1
     while True:
         near = np.abs(_ORDERS - best) < reach
-        found = float(np.min(_renyi(events, delta, _ORDERS[near])))
+        bound = float(np.min(_renyi(events, delta, _ORDERS[near])))
         beyond = _renyi(events, delta, np.array([order for order in (best - reach, best + reach) if order > 1]))
-        if near.all() or found <= np.min(beyond):
-            return max(found, 0.0)
+        if near.all() or bound <= np.min(beyond):
+            return max(bound, 0.0)
         reach *= 2
 
 

@@ -34,8 +34,8 @@ def epsilon_curve(points: Sequence[Events], delta: float) -> list[float]:
     """Return an upper bound on epsilon of each of `points`, mostly within 0.5 %; errors as `accountants.epsilon`."""
     checks.open_unit(delta=delta)
     cases = [worst_cases(events) for events in points]
-    known = _compose([case for each in cases for case in each], delta)
-    return [max(_epsilon(case, known, delta) for case in each) for each in cases]
+    known = _compose([case for alternatives in cases for case in alternatives], delta)
+    return [max(_epsilon(case, known, delta) for case in alternatives) for alternatives in cases]
 
 
 def _epsilon(case: Events, known: _Composition | None, delta: float) -> float:
@@ -106,8 +106,8 @@ def _compose(cases: Sequence[Events], delta: float) -> _Composition | None:
 def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, LossDistribution]]:
     """Return the losses by kind of release as a record leaves, and as one comes where that differs."""
     losses = {once: distribution(once, width) for once in kinds}
-    both = range(max(map(len, losses.values())))
-    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in both]
+    count = max(map(len, losses.values()))
+    return [{once: sides[side % len(sides)] for once, sides in losses.items()} for side in range(count)]
 
 
 def _reach(side: dict[Event, LossDistribution], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
@@ -138,8 +138,8 @@ def _count_events(events: Events) -> dict[Event, int]:
 
 def epsilon_over(events: Events, shares: Sequence[float], delta: float) -> list[float]:
     """Return epsilon when each of `shares` (in [0, 1]) of the planned `events` is released; errors as `epsilon`."""
-    planned = merge(events)
-    return epsilon_curve([_part(planned, share) for share in shares], delta)
+    events_in_all = merge(events)
+    return epsilon_curve([_part(events_in_all, share) for share in shares], delta)
 
 
 class LiveEpsilon:
@@ -156,7 +156,7 @@ class LiveEpsilon:
         self._counts: dict[Event, list[int]] = {}
         for event in points[-1]:
             like = [[other for other in point if _once(other) == _once(event)] for point in points]
-            self._counts[_once(event)] = [sum(_count(other) for other in found) for found in like]
+            self._counts[_once(event)] = [sum(_count(other) for other in events) for events in like]
 
     def epsilon_at(self, events: Events) -> float:
         """Return an upper bound on epsilon of `events`, what was released so far; 0 if nothing was."""

@@ -145,16 +145,18 @@ def covers(events: Events, part: Events) -> bool:
 
     Each parallel release of `part` has to lie in one of `events`, and each of its branches in a branch of that.
     """
-    held, asked = (_tally(tuple(each for each in all_ if not isinstance(each, Parallel))) for all_ in (events, part))
-    outer, inner = ([each for each in all_ if isinstance(each, Parallel)] for all_ in (events, part))
-    return all(held.get(once, 0) >= count for once, count in asked.items()) and _fits(inner, outer)
+    counts, needed = (
+        _tally(tuple(event for event in all_ if not isinstance(event, Parallel))) for all_ in (events, part)
+    )
+    outer, inner = ([event for event in all_ if isinstance(event, Parallel)] for all_ in (events, part))
+    return all(counts.get(once, 0) >= count for once, count in needed.items()) and _fits(inner, outer)
 
 
 def _fits(inner: Sequence[Parallel], outer: Sequence[Parallel]) -> bool:
     """Return whether each of `inner` lies in one of `outer`, no two in the same."""
     return not inner or any(
-        _holds(each, inner[0]) and _fits(inner[1:], [*outer[:place], *outer[place + 1 :]])
-        for place, each in enumerate(outer)
+        _holds(candidate, inner[0]) and _fits(inner[1:], [*outer[:place], *outer[place + 1 :]])
+        for place, candidate in enumerate(outer)
     )
 
 

@@ -76,8 +76,8 @@ class LedgerEntry:
         """Return the JSON form."""
         plain = {**asdict(replace(self, events=(), shared={}, whole={})), "events": events_of.to_json(self.events)}
         clear = None if self.clear is None else list(self.clear)
-        named = {name: _to_json(getattr(self, name)) for name in ("shared", "whole")}
-        return {**plain, "sensitive": list(self.sensitive), "clear": clear, **named}
+        events = {name: _to_json(getattr(self, name)) for name in ("shared", "whole")}
+        return {**plain, "sensitive": list(self.sensitive), "clear": clear, **events}
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> LedgerEntry:
@@ -95,12 +95,12 @@ def share(value: Shared) -> Shared:
     return value
 
 
-def _to_json(named: Mapping[str, Events]) -> dict[str, list[EventJson]]:
-    return {name: events_of.to_json(events) for name, events in named.items()}
+def _to_json(events_by_name: Mapping[str, Events]) -> dict[str, list[EventJson]]:
+    return {name: events_of.to_json(events) for name, events in events_by_name.items()}
 
 
-def _from_json(named: Mapping[str, list[EventJson]]) -> dict[str, Events]:
-    return {name: events_of.from_json(events) for name, events in named.items()}
+def _from_json(events_by_name: Mapping[str, list[EventJson]]) -> dict[str, Events]:
+    return {name: events_of.from_json(events) for name, events in events_by_name.items()}
 
 
 @dataclass(frozen=True)
@@ -129,13 +129,13 @@ def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
         if reason is not None:
             reasons.append(f"run {entry.key}: {reason}")
             continue
-        counted = _for_column(entry, column)
-        paying.setdefault(entry.split, []).append(counted)
-        whole |= dict.fromkeys(counted.whole.items())
+        payment = _for_column(entry, column)
+        paying.setdefault(entry.split, []).append(payment)
+        whole |= dict.fromkeys(payment.whole.items())
     total: list[Event] = [event for _, events in whole for event in events]
-    for here in paying.values():
-        training = _compose_training(here)
-        evaluation = merge(tuple(event for entry in here for event in _divide(entry.events)[1]))
+    for payments in paying.values():
+        training = _compose_training(payments)
+        evaluation = merge(tuple(event for entry in payments for event in _divide(entry.events)[1]))
         total += [Parallel((training, evaluation), fixed=True)] if evaluation else training
     return Total(merge(tuple(total)), tuple(reasons))
 
@@ -211,7 +211,7 @@ def _for_column(entry: LedgerEntry, column: str | None) -> LedgerEntry:
     if column is None or entry.threat_model != "record":
         return entry
     shared, whole = (
-        {name: as_replacement(events) for name, events in each.items()} for each in (entry.shared, entry.whole)
+        {name: as_replacement(events) for name, events in parts.items()} for parts in (entry.shared, entry.whole)
     )
     return replace(entry, events=as_replacement(entry.events), shared=shared, whole=whole)
 
@@ -253,14 +253,14 @@ def _take_shared(entry: LedgerEntry) -> tuple[Events, Mapping[str, Events]]:
         return training, {}
 
 
-def share_sample(several: Sequence[Sequence[SampledGaussian]]) -> Events:
+def share_sample(samples: Sequence[Sequence[SampledGaussian]]) -> Events:
     """Return the joint releases of models whose steps use one secret sample, with independent noise each.
 
-    The sums of a step are one Gaussian with multiplier (sum over models of sigma**-2)**(-1/2). `several` holds each
+    The sums of a step are one Gaussian with multiplier (sum over models of sigma**-2)**(-1/2). `samples` holds each
     model's sampled Gaussians; a model is taken at its least noise and highest rate for all its steps, which is never
     too little.
     """
-    models = [_at_worst(sampled) for sampled in several if sampled]
+    models = [_at_worst(sampled) for sampled in samples if sampled]
     joint: list[Event] = []
     done = 0
     for length in sorted({model.count for model in models}):

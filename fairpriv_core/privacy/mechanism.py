@@ -104,9 +104,9 @@ class ReleaseCounter:
 
 def _expand(counts: Mapping[Event, int]) -> Events:
     return tuple(
-        one
+        part
         for event, count in counts.items()
-        for one in ((replace(event, count=count),) if isinstance(event, Counted) else (event,) * count)
+        for part in ((replace(event, count=count),) if isinstance(event, Counted) else (event,) * count)
     )
 
 
@@ -170,8 +170,8 @@ class MechanismState:
         if self._stream is not None:
             return self._share_sample(index, rate=rate, keep=keep)
         stream = self._randomness.stream(_SAMPLE, self._model, *index)
-        drawn = draw_poisson_samples(stream, n=n, rate=rate, steps=steps)
-        return drawn if keep is None else thin_samples(stream, drawn, _chances(keep, n))
+        samples = draw_poisson_samples(stream, n=n, rate=rate, steps=steps)
+        return samples if keep is None else thin_samples(stream, samples, _chances(keep, n))
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the SECRET arrays that a checkpoint needs (names start with "mechanism_"); see `from_state`."""
@@ -327,18 +327,18 @@ class Mechanism(MechanismState):
         if len(mechanisms) == 1 and radii[0]:
             return release(0)[None]
         released, size = np.zeros_like(totals), totals.shape[1]
-        chosen = [k for k, radius in enumerate(radii) if radius]
-        observed = any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in chosen)
+        models = [k for k, radius in enumerate(radii) if radius]
+        observed = any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in models)
         if observed or size > _FEW:
-            for k in chosen:
+            for k in models:
                 released[k] = release(k)
-        elif chosen:
-            deviations = [noise_scale(radii[k], noise_multipliers[k], "radius") for k in chosen]
-            for k in chosen:
+        elif models:
+            deviations = [noise_scale(radii[k], noise_multipliers[k], "radius") for k in models]
+            for k in models:
                 event = _once(float(noise_multipliers[k]), float(sampling_rates[k]), relation)
                 mechanisms[k]._count_sum(event, step, "")
-            noise = np.stack([piece for k in chosen for piece in mechanisms[k]._step_noise(_SUM, step, size)])
-            released[chosen] = release_on_grid(totals[chosen], np.array(deviations)[:, None], noise)
+            noise = np.stack([piece for k in models for piece in mechanisms[k]._step_noise(_SUM, step, size)])
+            released[models] = release_on_grid(totals[models], np.array(deviations)[:, None], noise)
         return released
 
     def gaussian(

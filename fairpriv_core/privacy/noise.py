@@ -121,8 +121,8 @@ class StepNoise:
 
     def _draw(self) -> Iterator[np.ndarray]:
         """Draw what comes next: one step piece by piece, or several as one piece, which is held."""
-        drawn = range(self._next, self._next + self._together)
-        self._next, self._held = drawn.stop, range(0) if self._size > AT_ONCE else drawn
+        steps = range(self._next, self._next + self._together)
+        self._next, self._held = steps.stop, range(0) if self._size > AT_ONCE else steps
         fill, values = import_module(_NORMALS).fill_normals, self._together * self._size
         for start in range(0, values, AT_ONCE):
             piece = self._piece[: min(values - start, AT_ONCE)]
@@ -142,16 +142,16 @@ def survive(stream: np.random.Generator, losses: np.ndarray, unit: int) -> np.nd
 
 def draw_laplace(stream: np.random.Generator, scale: int, size: int) -> np.ndarray:
     """Return `size` whole numbers (int64), x with a chance in proportion to exp(-|x| / scale); `scale` >= 1."""
-    drawn, waiting = np.empty(size, dtype=np.int64), np.arange(size)
+    integers, waiting = np.empty(size, dtype=np.int64), np.arange(size)
     while waiting.size:
         part = stream.integers(0, scale, waiting.size)
         selected = survive(stream, part, scale)
         values = part + scale * _count_survivals(stream, waiting.size)
         negative = stream.integers(0, 2, waiting.size).astype(bool)
         selected &= ~(negative & (values == 0))  # 0 would come twice as often
-        drawn[waiting[selected]] = np.where(negative, -values, values)[selected]
+        integers[waiting[selected]] = np.where(negative, -values, values)[selected]
         waiting = waiting[~selected]
-    return drawn
+    return integers
 
 
 def release_laplace(stream: np.random.Generator, value: np.ndarray, *, sensitivity: float, scale: float) -> np.ndarray:
@@ -210,13 +210,13 @@ def _draw_by_loss(stream: np.random.Generator, n: int, k: int, loss: Callable[[n
 
     `loss` gives the losses, over UNIT, of drawn values; the least is 0.
     """
-    drawn, waiting = np.empty(n, dtype=np.int64), np.arange(n)
+    values, waiting = np.empty(n, dtype=np.int64), np.arange(n)
     while waiting.size:
         offered = stream.integers(0, k, waiting.size)
         selected = survive(stream, loss(offered), UNIT)
-        drawn[waiting[selected]] = offered[selected]
+        values[waiting[selected]] = offered[selected]
         waiting = waiting[~selected]
-    return drawn
+    return values
 
 
 def _survive_fraction(stream: np.random.Generator, losses: np.ndarray, unit: int) -> np.ndarray:

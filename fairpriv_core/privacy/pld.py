@@ -1,8 +1,8 @@
 """Privacy losses on a grid, never below the true ones: "connect the dots" (Doroshenko et al., 2022).
 
-dp_accounting goes through cells, orders and tails one by one, which is most of what an epsilon costs. The formulas here
-are its own, on arrays; ranges and distribution functions stay its. A divergence is largest at the exact inverse of the
-loss, so rounding of an inverse moves it by the square of the rounding alone.
+dp_accounting goes through cells, orders and tails one by one, which is most of the time that an epsilon takes. Here are
+dp_accounting's formulas on arrays; its ranges and distribution functions are called as they are. A divergence is
+largest at the exact inverse of the loss, so rounding of an inverse moves it by the square of the rounding alone.
 """
 
 from __future__ import annotations

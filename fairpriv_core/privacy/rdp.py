@@ -160,8 +160,8 @@ def read_gauge(cap: Cap, entries: Sequence[LedgerEntry], column: str | None) -> 
         return Gauge(cap, 0.0, cap.epsilon)
     spent, orders = _divergence(total.events, cap), np.array(cap.orders)
     left = float(np.max(2 * (cap.budgets - spent) / orders))
-    used = float(np.min(2 * spent / orders))
-    return Gauge(cap, _as_epsilon(used, cap), min(_as_epsilon(max(left, 0.0), cap), cap.epsilon))
+    rate = float(np.min(2 * spent / orders))
+    return Gauge(cap, _as_epsilon(rate, cap), min(_as_epsilon(max(left, 0.0), cap), cap.epsilon))
 
 
 def admits(cap: Cap, entries: Sequence[LedgerEntry], candidate: LedgerEntry, column: str | None) -> bool:
@@ -206,8 +206,8 @@ def _divergence(events: Events, cap: Cap) -> np.ndarray:
 def _sum_deltas(events: Events) -> float:
     """Return the deltas of all approximate releases together, every branch counted."""
     inside = (branch for event in events if isinstance(event, Parallel) for branch in event.branches)
-    here = sum(event.delta for event in events if isinstance(event, Approximate))
-    return here + sum(map(_sum_deltas, inside))
+    total = sum(event.delta for event in events if isinstance(event, Approximate))
+    return total + sum(map(_sum_deltas, inside))
 
 
 def _conversion(order: np.ndarray, delta: float) -> np.ndarray:

@@ -196,7 +196,7 @@ def test_what_is_no_image_file_is_named_and_not_waited_for(
 def test_pixels_are_counted_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_folder(tmp_path)
     monkeypatch.setattr(images, "MOST_PIXELS", ROWS * HEIGHT * WIDTH - 1)
-    monkeypatch.setattr(images, "stack_bytes", None)  # where they would be written
+    monkeypatch.setattr(images, "stack_blocks", None)  # where they would be written
     said = str(refuse(path))
     assert f"{ROWS} images like pictures/0.png, of 9 × 8 pixels, have {ROWS * HEIGHT * WIDTH:,} values" in said
     monkeypatch.undo()

@@ -38,7 +38,6 @@ from fairpriv_core.methods import (
     opt_q,
     pf_ld,
     pf_ld_record,
-    raco_dp,
     sf_pate,
 )
 from fairpriv_core.methods.shared import (
@@ -113,8 +112,8 @@ def clipped_early(_: object) -> Callable[..., np.ndarray]:
 
     def weights(rule: Any, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        of_records = hasattr(rule, "_derivatives")
-        derivatives = rule._derivatives(records) if of_records else rule.derivatives(sampled)
+        regularised = isinstance(rule, fairlens.FairLensRule)
+        derivatives = rule.objective_derivatives(sampled) if regularised else rule.derivatives(records)
         clipped = noisy_sums.clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32))
         return clipped + (derivatives - (records.probability - records.label)) * records.present
 
@@ -267,7 +266,7 @@ MOVES: dict[str, Fault] = {
     "constraints of outputs that are not clipped": Fault(
         replacing(pf_ld_record, "MARGIN", lambda _: -1e9), "pf_ld_record-0"
     ),
-    "raco_dp without clipping": Fault(replacing(raco_dp, "clip_weights", lambda _: unclipped), "raco_dp-0"),
+    "raco_dp without clipping": Fault(replacing(noisy_sums, "clip_weights", lambda _: unclipped), "raco_dp-0"),
     "statistics that are not clipped": Fault(
         replacing(fairlens, "clip_factors", lambda _: lambda norms, bound: np.ones_like(norms)), "fairlens-0"
     ),

@@ -100,8 +100,8 @@ class Warm(Mutant):
 class QuietRule(AutomaticClippingRule):
     """Takes less noise than the settings say."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
         self._noises = [noise / 2 for noise in self._noises]
 
 
@@ -126,8 +126,8 @@ class SmallRadius(Mutant):
 class ForgetfulRule(AutomaticClippingRule):
     """Keeps a state that no checkpoint holds."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
         self._seen = 0
 
     def weights(self, sampled: Sampled) -> np.ndarray:

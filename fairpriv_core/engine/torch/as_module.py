@@ -77,7 +77,7 @@ def export_onnx(network: Network, parameters: np.ndarray, *, inputs: Sequence[st
     BadInput as `as_module`, and where a person's own module has an operation that PyTorch cannot write.
     """
     module, content = _Deciding(as_module(network, parameters)), cast(Any, BytesIO())
-    rules = [each.rule.func for each in module.modules() if isinstance(each, _Composed)]
+    rules = [part.rule.func for part in module.modules() if isinstance(part, _Composed)]
     rows, group = torch.zeros(_ROWS, network.inputs), torch.zeros(_ROWS, dtype=torch.int64)
     try:
         with warnings.catch_warnings():
@@ -140,7 +140,7 @@ class _Copies(nn.Module):
     def __init__(self, shape: NetworkShape, weights: Sequence[float], parameters: np.ndarray) -> None:
         super().__init__()
         flat = np.array(parameters, dtype=np.float32).reshape(len(weights), -1)
-        self.layers = nn.ParameterList(torch.from_numpy(each) for layer in shape.views(flat) for each in layer)
+        self.layers = nn.ParameterList(torch.from_numpy(array) for layer in shape.views(flat) for array in layer)
         self.weights = weights
 
     def forward(self, rows: Tensor, group: Tensor | None = None) -> Tensor:
@@ -206,7 +206,7 @@ class _Logit(torch.autograd.Function):
 
 
 def _average(weights: Sequence[float], rows: Tensor, group: Tensor | None, *scores: Tensor) -> Tensor:
-    total = torch.stack([weight * each for weight, each in zip(weights, scores, strict=True)]).sum(dim=0)
+    total = torch.stack([weight * score for weight, score in zip(weights, scores, strict=True)]).sum(dim=0)
     return total if total.shape[1] > TWO else _both(total[:, 1:].clamp(max=1.0))
 
 
@@ -236,7 +236,7 @@ def _correct(
     edges, weights = map(scores.new_tensor, correction)
     features = _build_features(rows, score, edges, network.bound)
     chances = [(features @ own.T).softmax(dim=1) for own in weights]
-    costs = [each @ prices[:, label : label + 1] for label, each in enumerate(chances)]
+    costs = [chance @ prices[:, label : label + 1] for label, chance in enumerate(chances)]
     cost = (1.0 - score) * costs[0] + score * costs[1]
     return _both((score - 0.5 * cost).clamp(0.0, 1.0))
 

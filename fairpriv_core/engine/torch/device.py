@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel, Pass
+from fairpriv_core.engine.networks import Shape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER
 
@@ -82,16 +83,12 @@ class DevicePass(Pass):
         return norms.reshape(self.logits.shape).copy()
 
 
-@dataclass
 class DeviceKernel(Kernel):
     """A `Kernel` that computes on `device`; the parameters are the same array (K, P), read at every pass."""
 
-    device: str = "cpu"
-    _place: torch.device = field(init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._place = open_device(self.device)
+    def __init__(self, shape: Shape, parameters: np.ndarray, device: str) -> None:
+        super().__init__(shape, parameters)
+        self._place = open_device(device)
 
     def parts_at(self, count: int) -> bool:
         """Nothing is known of how a device divides its products: batch and sample pass apart; see `Kernel.parts_at`."""
@@ -112,21 +109,21 @@ class DeviceKernel(Kernel):
         for (above, _), output in zip(layers[:0:-1], inputs[:0:-1], strict=True):
             outputs.append((outputs[-1] @ above if outputs else above) * (output > 0))
         outputs.reverse()
-        known = with_bias(rows) if squares is None else squares
-        return DevicePass(rows, known, _Fetched(inputs[1:]), _Fetched(outputs), logits, inputs, outputs)
+        row_squares = with_bias(rows) if squares is None else squares
+        return DevicePass(rows, row_squares, _Fetched(inputs[1:]), _Fetched(outputs), logits, inputs, outputs)
 
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`."""
         assert isinstance(passed, DevicePass)
         streams, layers = len(passed.rows), len(weights) if weights.ndim == 3 else 1
-        each = self._send(weights.reshape(layers, streams, len(passed.logits) // streams, weights.shape[-1]))
+        factors = self._send(weights.reshape(layers, streams, len(passed.logits) // streams, weights.shape[-1]))
         inputs, outputs = ([part[:, :, rows] for part in parts] for parts in (passed.inputs, passed.outputs))
-        total = _add_up(inputs, outputs, each, add_products if bounded else torch.matmul)
+        total = _add_up(inputs, outputs, factors, add_products if bounded else torch.matmul)
         if bounded and not math.isfinite(float(total.sum())):
-            norms = self._send(passed.norms[:, rows].reshape(each.shape[1:]))
-            cache = torch.isfinite(norms) & torch.isfinite(each).all(dim=0)
+            norms = self._send(passed.norms[:, rows].reshape(factors.shape[1:]))
+            cache = torch.isfinite(norms) & torch.isfinite(factors).all(dim=0)
             inputs, outputs = ([part.nan_to_num(0.0, 0.0, 0.0) for part in of] for of in (inputs, outputs))
-            total = _add_up(inputs, outputs, torch.where(cache, each, 0.0), add_products)
+            total = _add_up(inputs, outputs, torch.where(cache, factors, 0.0), add_products)
         sums: np.ndarray = _fetch(total)
         return sums
 
@@ -149,12 +146,12 @@ def add_products(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _add_up(
-    inputs: Sequence[Tensor], outputs: Sequence[Tensor], each: Tensor, product: Callable[[Tensor, Tensor], Tensor]
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], weights: Tensor, product: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
-    """Return the sums (K, P) of `each` (1 or L + 1, S, K / S, B) times the layers' outer products, layer by layer."""
+    """Return the sums (K, P) of `weights` (1 or L + 1, S, K / S, B) times the outer products, layer by layer."""
     parts: list[Tensor] = []
     for layer, fed in enumerate(inputs):
-        own = each[min(layer, len(each) - 1)].unsqueeze(-1)
+        own = weights[min(layer, len(weights) - 1)].unsqueeze(-1)
         scaled = outputs[layer] * own if layer < len(outputs) else own
         summed = product(scaled.transpose(2, 3), fed)
         parts += [summed.flatten(2), scaled.sum(dim=2, dtype=summed.dtype)]

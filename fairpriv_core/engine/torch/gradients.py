@@ -145,10 +145,10 @@ class Road(ABC):
 
     def __init__(self, module: nn.Module, size: tuple[int, ...], read: Read) -> None:
         self.module, self._size_in, self._read, self._owner = module, size, read, object()
-        self.weights = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
-        self.size = sum(each.numel() for _, each in self.weights)
+        self.weights = [(name, tensor) for name, tensor in module.named_parameters() if tensor.requires_grad]
+        self.size = sum(tensor.numel() for _, tensor in self.weights)
         grouped = groupby(self.weights, key=lambda named: named[0].rpartition(".")[0])
-        self._layers = [(name, [each for _, each in group]) for name, group in grouped]
+        self._layers = [(name, [tensor for _, tensor in group]) for name, group in grouped]
 
     @torch.no_grad()
     def load(self, flat: Tensor, owner: object) -> bool:
@@ -156,9 +156,9 @@ class Road(ABC):
         if owner is self._owner:
             return False
         self._owner, start = owner, 0
-        for _, each in self.weights:
-            each.copy_(flat[start : start + each.numel()].view(each.shape))
-            start += each.numel()
+        for _, tensor in self.weights:
+            tensor.copy_(flat[start : start + tensor.numel()].view(tensor.shape))
+            start += tensor.numel()
         return True
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -178,7 +178,7 @@ class Road(ABC):
         """Where each layer's parameters lie in the flat vector; a layer is the part that they belong to."""
         places, start = [], 0
         for _, own in self._layers:
-            size = sum(each.numel() for each in own)
+            size = sum(tensor.numel() for tensor in own)
             places.append(slice(start, start + size))
             start += size
         return places
@@ -193,16 +193,16 @@ class _Call:
 
     @classmethod
     def of(cls, layer: nn.Module, fed: list[Tensor], out: Tensor) -> _Call:
-        return cls(layer, fed, out, [each._version for each in (*fed, out)])
+        return cls(layer, fed, out, [tensor._version for tensor in (*fed, out)])
 
     def require_untouched(self) -> None:
         """Raise RuntimeError where what the layer took or gave was overwritten: gradients would be another's."""
-        if [each._version for each in (*self.fed, self.out)] != self.versions:
+        if [tensor._version for tensor in (*self.fed, self.out)] != self.versions:
             raise RuntimeError(f"{type(self.layer).__name__}: an inplace operation overwrote what it took or gave")
 
     def derive(self, delta: Tensor) -> dict[nn.Parameter, Tensor]:
         """Return each record's gradient of the layer's parameters; Opacus' unfolding reads rows as if contiguous."""
-        return _SAMPLERS[type(self.layer)](self.layer, [each.contiguous() for each in self.fed], delta)
+        return _SAMPLERS[type(self.layer)](self.layer, [tensor.contiguous() for tensor in self.fed], delta)
 
 
 class ByLayer(Road):
@@ -220,7 +220,7 @@ class ByLayer(Road):
 
     def _note(self, layer: nn.Module, given: tuple[Any, ...], out: Tensor) -> None:
         if self._calls is not None and out.requires_grad:
-            fed = [each.detach() for each in given if isinstance(each, Tensor)]
+            fed = [tensor.detach() for tensor in given if isinstance(tensor, Tensor)]
             self._calls.append(_Call.of(layer, fed, out))
 
     def score(self, rows: Tensor) -> Tensor:
@@ -235,15 +235,15 @@ class ByLayer(Road):
             finally:
                 self._calls = None
             delta, values = seed(scores.detach())
-            found = torch.autograd.grad(scores, [call.out for call in calls], delta, allow_unused=True)
+            results = torch.autograd.grad(scores, [call.out for call in calls], delta, allow_unused=True)
         with torch.no_grad():
-            passed = [(call, own) for call, own in zip(calls, found, strict=True) if own is not None]
+            passed = [(call, own) for call, own in zip(calls, results, strict=True) if own is not None]
             return Learnt(scores.detach(), values, self._gather(passed, len(rows)))
 
     def _gather(self, passed: list[tuple[_Call, Tensor]], count: int) -> list[LayerCache]:
         """Return each layer's gradients; 0 where no output came through."""
         uses = Counter(call.layer for call, _ in passed)
-        each: dict[nn.Parameter, Tensor] = {}
+        gradients: dict[nn.Parameter, Tensor] = {}
         products: dict[Tensor, Outer] = {}
         for call, delta in passed:
             call.require_untouched()
@@ -251,23 +251,23 @@ class ByLayer(Road):
             if layer in self._products and uses[layer] == 1 and (delta.ndim, len(delta)) == (2, count):
                 products[layer.weight] = Outer(call.fed[0], delta, biased=layer.bias is not None)
                 continue
-            for parameter, found in call.derive(delta).items():
-                each[parameter] = each[parameter] + found if parameter in each else found
+            for parameter, gradient in call.derive(delta).items():
+                gradients[parameter] = gradients[parameter] + gradient if parameter in gradients else gradient
         return [
-            products.get(own[0]) or Gradients([self._take(name, each.get(one), one, count) for one in own])
+            products.get(own[0]) or Gradients([self._take(name, gradients.get(part), part, count) for part in own])
             for name, own in self._layers
         ]
 
-    def _take(self, layer: str, found: Tensor | None, parameter: nn.Parameter, count: int) -> Tensor:
+    def _take(self, layer: str, gradient: Tensor | None, parameter: nn.Parameter, count: int) -> Tensor:
         """Return each record's gradient (count, n) of one parameter."""
-        if found is None:
+        if gradient is None:
             return torch.zeros(count, parameter.numel(), dtype=parameter.dtype, device=parameter.device)
-        if found.shape != (count, *parameter.shape):
+        if gradient.shape != (count, *parameter.shape):
             raise RunFailed(
                 f"the network gave no gradient of each of {count} records for '{layer}': what it takes must have the "
                 "records first, also where all share it, such as positions: positions.expand(len(rows), -1)."
             )
-        return found.reshape(count, -1)
+        return gradient.reshape(count, -1)
 
 
 class ByRecord(Road):
@@ -283,13 +283,13 @@ class ByRecord(Road):
         with torch.inference_mode(False):
             delta, values = seed(scores)
             derive = vmap(grad(self._weigh), in_dims=(None, 0, 0), randomness="error")
-            found = derive(self._parameters, rows.clone(), delta.clone())
-        each = iter(own.reshape(len(rows), -1) for own in found.values())
-        return Learnt(scores, values, [Gradients([next(each) for _ in own]) for _, own in self._layers])
+            results = derive(self._parameters, rows.clone(), delta.clone())
+        gradients = iter(own.reshape(len(rows), -1) for own in results.values())
+        return Learnt(scores, values, [Gradients([next(gradients) for _ in own]) for _, own in self._layers])
 
     @property
     def _parameters(self) -> dict[str, Tensor]:
-        return {name: each.detach() for name, each in self.weights}
+        return {name: tensor.detach() for name, tensor in self.weights}
 
     def _weigh(self, parameters: dict[str, Tensor], row: Tensor, delta: Tensor) -> Tensor:
         return (delta * self._pass(parameters, row)).sum()
@@ -308,7 +308,7 @@ def list_unknown(module: nn.Module) -> list[str]:
     """Return the kinds of the parts that train parameters of which no layer that Opacus knows has a part."""
     known = {parameter for part in _list_known(module) for parameter in part.parameters(recurse=False)}
     parts = ((type(part).__name__, part.parameters(recurse=False)) for part in module.modules())
-    return [name for name, own in parts if any(each.requires_grad and each not in known for each in own)]
+    return [name for name, own in parts if any(tensor.requires_grad and tensor not in known for tensor in own)]
 
 
 def _list_known(module: nn.Module) -> list[nn.Module]:

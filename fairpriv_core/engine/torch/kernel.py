@@ -114,30 +114,26 @@ class TorchPass(SeededPass):
 
     def back(self, seeds: np.ndarray) -> TorchPass:
         """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
-        wanted = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
+        seed_tensor = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
 
         def choose(model: int, part: slice) -> Seed:
-            own = wanted[model, part]
+            own = seed_tensor[model, part]
             return lambda scores: (own.to(scores.device), (own.to(scores.device) * scores).sum(dim=1))
 
         return self.kernel.derive(self.rows, choose)
 
 
-@dataclass
 class TorchKernel(Kernel):
     """K networks of one shape over a flat array (K, P) that is updated in place and read at every pass."""
 
     shape: LayeredShape | ModuleShape
-    device: str = "cpu"
-    _place: torch.device = field(init=False)
-    _length: int = field(init=False)
-    _road: Road = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._place = open_device(self.device)
+    def __init__(self, shape: LayeredShape | ModuleShape, parameters: np.ndarray, device: str = "cpu") -> None:
+        self.shape, self.parameters, self.device = shape, parameters, device
+        self._place = open_device(device)
         self._total, self._exact = np.empty_like(self.parameters), np.empty(self.parameters.shape)
         room = max(_AT_ONCE // self.parameters.shape[1], 1)
-        self._length = min(1 << (room.bit_length() - 1), BLOCK)
+        self._length: int = min(1 << (room.bit_length() - 1), BLOCK)
         self._road = self._open_road()
         torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 
@@ -200,8 +196,8 @@ class TorchKernel(Kernel):
             for model, factors in enumerate(by_model):
                 total = self._sum_up(passed, model, inside, factors)
                 if bounded and not math.isfinite(float(total.sum())):
-                    chosen = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
-                    total = self._sum_up(passed, model, inside, torch.where(chosen, factors, 0.0), chosen)
+                    mask = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
+                    total = self._sum_up(passed, model, inside, torch.where(mask, factors, 0.0), mask)
                 sums[model] = total.cpu().numpy()
         return sums
 
@@ -222,12 +218,12 @@ class TorchKernel(Kernel):
                 total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(cache, by, strict=True)])
         return total
 
-    def _shrink(self, each: np.ndarray, cache: Sequence[LayerCache], rows: slice) -> Tensor:
+    def _shrink(self, weights: np.ndarray, cache: Sequence[LayerCache], rows: slice) -> Tensor:
         """Return what keeps gradients that were made again as short as those that were clipped: 1 where they are.
 
         They have the same bits on a processor; on other devices what is added in no fixed order may come out longer.
         """
-        before, again = self._send(each), torch.stack([layer.squares[rows] for layer in cache])
+        before, again = self._send(weights), torch.stack([layer.squares[rows] for layer in cache])
         return torch.where(again > before, (before / again).sqrt(), 1.0)
 
     def _caches(self, passed: TorchPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:

@@ -61,7 +61,7 @@ class OpenModule:
         self._module = module.to(self.place)
         self.road = open_road(module, shape.size_in, lambda found, count: as_outputs(found, shape, count))
         self.size, self.layers = self.road.size, self.road.places
-        tensors = {name: list(each.shape) for name, each in self.road.weights}
+        tensors = {name: list(tensor.shape) for name, tensor in self.road.weights}
         self.trained = Trained(self.code, self.fixed, self.size, tensors)
         self.passes = 0
         self._keep()
@@ -72,8 +72,8 @@ class OpenModule:
         """Raise BadInput where a stored model was trained with another module, by its hashes."""
         own, other = self.trained, expected or self.trained
         same = own.code == other.code, own.fixed == other.fixed, own == other
-        for held, what in zip(same, _TOLD_BY, strict=True):
-            if not held:
+        for is_same, what in zip(same, _TOLD_BY, strict=True):
+            if not is_same:
                 raise BadInput(_format_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
@@ -94,15 +94,16 @@ class OpenModule:
             self._keep()
 
     def _keep(self) -> None:
-        self._kept, self._values = read_kept(self._module), {name: each.clone() for name, each in self._list_tensors()}
+        self._kept = read_kept(self._module)
+        self._values = {name: value.clone() for name, value in self._list_tensors()}
 
     def _list_tensors(self) -> list[tuple[str, Tensor]]:
         tensors = chain(self._module.named_parameters(), self._module.named_buffers())
-        return [(name, each.detach()) for name, each in tensors]
+        return [(name, tensor.detach()) for name, tensor in tensors]
 
     def read(self) -> Tensor:
         """Return the parameters (P,) that are in the module."""
-        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.road.weights])
+        return torch.cat([tensor.detach().reshape(-1).clone() for _, tensor in self.road.weights])
 
     def hash_state(self) -> str:
         """Return a SHA-256 of all that the module holds."""
@@ -130,9 +131,9 @@ class OpenModule:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd alone."""
         with torch.inference_mode(False), torch.enable_grad():
             total = (delta * self.road.forward(row.clone())).sum()
-            wanted = [each for _, each in self.road.weights]
-            gradients = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
-        return torch.cat([each.reshape(-1) for each in gradients])
+            tensors = [tensor for _, tensor in self.road.weights]
+            gradients = torch.autograd.grad(total, tensors, allow_unused=True, materialize_grads=True)
+        return torch.cat([gradient.reshape(-1) for gradient in gradients])
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
@@ -145,7 +146,7 @@ class OpenModule:
         state = read_kept(self._module)
         changed = [name for name in state.keys() | self._kept.keys() if state.get(name) != self._kept.get(name)]
         changed = changed or [
-            name for name, each in self._list_tensors() if not have_same_bits(each, self._values[name])
+            name for name, tensor in self._list_tensors() if not have_same_bits(tensor, self._values[name])
         ]
         if changed:
             raise RunFailed(
@@ -175,11 +176,11 @@ class _Same:
 def read_kept(module: nn.Module) -> dict[str, object]:
     """Return what a module and its parts hold, by name: tensors by identity and version, other values as they are."""
     tensors = chain(module.named_parameters(), module.named_buffers())
-    kept: dict[str, object] = {name: _Same(each, each._version) for name, each in tensors}
+    versions: dict[str, object] = {name: _Same(tensor, tensor._version) for name, tensor in tensors}
     for place, part in module.named_modules():
         own = ((name, value) for name, value in vars(part).items() if name not in _OTHERS)
-        kept |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
-    return kept
+        versions |= {f"{place}.{name}".lstrip("."): _mark(value, _DEEP) for name, value in own}
+    return versions
 
 
 def _mark(value: Any, deep: int) -> Any:
@@ -191,11 +192,11 @@ def _mark(value: Any, deep: int) -> Any:
     if isinstance(value, bool | int | float | complex | str | bytes | None):
         return type(value), repr(value)
     if deep and isinstance(value, list | tuple | set | frozenset):
-        return type(value), len(value), [_mark(each, deep - 1) for each in value]
+        return type(value), len(value), [_mark(item, deep - 1) for item in value]
     if deep and isinstance(value, dict):
-        return [(repr(name), _mark(each, deep - 1)) for name, each in value.items()]
+        return [(repr(name), _mark(item, deep - 1)) for name, item in value.items()]
     if deep and hasattr(value, "__dict__") and not isinstance(value, nn.Module | type) and not callable(value):
-        return _Same(value), [(name, _mark(each, deep - 1)) for name, each in vars(value).items()]
+        return _Same(value), [(name, _mark(item, deep - 1)) for name, item in vars(value).items()]
     return _Same(value)
 
 
@@ -232,32 +233,32 @@ def build_module(shape: ModuleShape, seed: int) -> nn.Module:
 
 def hash_fixed(module: nn.Module) -> str:
     """Return a SHA-256 of all that is not trained: names and values of frozen parameters and buffers."""
-    frozen = ((name, each) for name, each in module.named_parameters() if not each.requires_grad)
+    frozen = ((name, tensor) for name, tensor in module.named_parameters() if not tensor.requires_grad)
     return hash_values(frozen, module.named_buffers())
 
 
 def hash_values(*named: Iterable[tuple[str, Tensor]]) -> str:
     """Return a SHA-256 of names and values."""
     digest = hashlib.sha256()
-    for name, each in chain(*named):
-        values = each.detach().cpu().contiguous()
+    for name, tensor in chain(*named):
+        values = tensor.detach().cpu().contiguous()
         digest.update(f"{name}\0{values.dtype}\0{tuple(values.shape)}\0".encode())
         digest.update(values.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 
-def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
+def as_outputs(outputs: Any, shape: ModuleShape, count: int) -> Tensor:
     """Return what a module gave as (count, outputs); of two outputs for two labels their difference is the logit."""
-    if isinstance(found, Tensor) and len(found) == count:
-        flat = found.reshape(count, -1)
+    if isinstance(outputs, Tensor) and len(outputs) == count:
+        flat = outputs.reshape(count, -1)
         if flat.shape[1] == shape.outputs:
             return flat
         if shape.outputs == 1 and flat.shape[1] == shape.labels:
             return flat[:, 1:] - flat[:, :1]
-    given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
-    remedy = "; return its .logits from forward" if isinstance(getattr(found, "logits", None), Tensor) else ""
+    size = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+    remedy = "; return its .logits from forward" if isinstance(getattr(outputs, "logits", None), Tensor) else ""
     raise BadInput(
-        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {given}{remedy}.",
+        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {size}{remedy}.",
         field="network",
     )
 

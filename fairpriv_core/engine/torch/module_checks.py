@@ -55,13 +55,13 @@ class Opened(Protocol):
 
 def check_layers(reference: str, module: nn.Module) -> None:
     """Raise BadInput for a module that has nothing to train, or a layer that Opacus refuses, with what to take."""
-    if any(is_lazy(each) for each in (*module.parameters(), *module.buffers())):
+    if any(is_lazy(tensor) for tensor in (*module.parameters(), *module.buffers())):
         raise BadInput(f"network '{reference}' has a lazy layer; give its number of inputs.", field="network")
     if not any(parameter.requires_grad for parameter in module.parameters()):
         raise BadInput(f"network '{reference}' has no parameter that requires a gradient.", field="network")
     for name, part in module.named_modules():
         own = list(part.parameters(recurse=False))
-        if any(each.requires_grad for each in own) or (isinstance(part, _BATCH_NORMS) and not own):
+        if any(tensor.requires_grad for tensor in own) or (isinstance(part, _BATCH_NORMS) and not own):
             _check_layer(reference, name, part)
 
 
@@ -212,7 +212,7 @@ def _compare(opened: Opened, honest: list[Tensor], changed: tuple[Tensor, Tensor
 
 def have_same_bits(one: Tensor, other: Tensor) -> bool:
     """Return whether two tensors of one shape and kind hold the same, what is no number too."""
-    left, right = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, other))
+    left, right = (tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in (one, other))
     return torch.equal(left, right)
 
 

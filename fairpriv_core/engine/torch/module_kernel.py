@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,15 +22,13 @@ _GIB = 2**30
 T = TypeVar("T")
 
 
-@dataclass
 class ModuleKernel(TorchKernel):
     """K networks of one module over a flat array (K, P) that is updated in place and read at every pass."""
 
     shape: ModuleShape
-    _opened: OpenModule = field(init=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, shape: ModuleShape, parameters: np.ndarray, device: str = "cpu") -> None:
+        super().__init__(shape, parameters, device)
         needed, there = (_OF_PARAMETER + _OF_GRADIENT * self._length) * self.parameters.size, find_memory()
         if self._place.type == "cpu" and there is not None and needed > there:
             raise BadInput(

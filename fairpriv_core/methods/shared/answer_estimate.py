@@ -39,7 +39,7 @@ from fairpriv_core.seeds import public_generator
 
 
 class AnswerEstimate(Estimate):
-    """An estimate whose release is an answer a person, of which a record keeps none; rows count as above."""
+    """An estimate from one answer for each person; a record stores no answers. Rows count as the module says."""
 
     def kept(self) -> dict[str, np.ndarray]:
         """Return the answers."""
@@ -88,8 +88,8 @@ def _fit_label(features: PublicFeatures, members: np.ndarray, responses: Respons
     def tell(scores: np.ndarray, partition: np.ndarray) -> tuple[float, np.ndarray]:
         chances = np.exp(scores - partition)
         joint = chances * likely
-        told = joint.sum(axis=1, keepdims=True)
-        return -float(np.log(told).sum()), chances - joint / told
+        likelihood = joint.sum(axis=1, keepdims=True)
+        return -float(np.log(likelihood).sum()), chances - joint / likelihood
 
     nothing = np.zeros((own.groups, rows.shape[1]))
     weights = fit_weights(rows, spread * rows.T @ rows, ridge, linear=nothing, tell=tell)

@@ -58,7 +58,7 @@ class AveragedSumsRule(NoisySumsRule):
         """Take the parameters before a step, or after the last, into the mean that is the model."""
         for k, method in enumerate(self.setting.methods):
             steps = method.steps(self.setting.n)
-            counted = int(self.arrays["steps"][k]) - (steps - round(method.averaged * steps)) + 1
-            if counted > 0:
+            steps_in_mean = int(self.arrays["steps"][k]) - (steps - round(method.averaged * steps)) + 1
+            if steps_in_mean > 0:
                 mean = self.arrays["mean_parameters"][k]
-                mean += (kernel.parameters[k] - mean) / counted
+                mean += (kernel.parameters[k] - mean) / steps_in_mean

@@ -115,16 +115,16 @@ def releases_of_looks(method: Looking) -> tuple[Release, ...]:
     """Return the releases of all planned looks, made or not; () without a target."""
     if method.certificate_target is None:
         return ()
-    planned = len(list_looks(method))
-    return (Release("looks", ONE_CELL, "noise_looks", "epoch", planned, "share_looks" if planned else None),)
+    count = len(list_looks(method))
+    return (Release("looks", ONE_CELL, "noise_looks", "epoch", count, "share_looks" if count else None),)
 
 
 def list_looks(method: Looking) -> tuple[int, ...]:
     """Return after how many epochs each look is made, in order, no two after one and none at the end; () for none."""
     if method.certificate_target is None:
         return ()
-    planned = min(method.looks, method.epochs - 1)
-    return tuple(method.epochs * place // (planned + 1) for place in range(1, planned + 1))
+    count = min(method.looks, method.epochs - 1)
+    return tuple(method.epochs * place // (count + 1) for place in range(1, count + 1))
 
 
 def require_reachable(method: Looking, notion: Notion, *, n_train: int, groups: int) -> None:
@@ -155,9 +155,9 @@ def as_planned(fitted: Fitted, *, planned: Events, steps_per_epoch: int) -> Fitt
     When it ended depends on the data, so what it released by then is no cost that may be stated. Its steps are its own,
     not those of the models that were trained with it.
     """
-    found: Any = fitted.notes.get("looks", {})
-    ended = found.get("ended_after")
-    return fitted if ended is None else replace(fitted, events=planned, steps=ended * steps_per_epoch)
+    looks: Any = fitted.notes.get("looks", {})
+    last_epoch = looks.get("ended_after")
+    return fitted if last_epoch is None else replace(fitted, events=planned, steps=last_epoch * steps_per_epoch)
 
 
 class Looks:
@@ -184,8 +184,8 @@ class Looks:
         if not due:
             return {}
         last = len(bounds) - 1
-        ended = {"ended_after": due[last], "exported_after": due[max(last - 1, 0)]} if self.ended[model] else {}
-        return {"looks": {"after_epochs": list(due[: len(bounds)]), "bounds": list(bounds), **ended}}
+        ending = {"ended_after": due[last], "exported_after": due[max(last - 1, 0)]} if self.ended[model] else {}
+        return {"looks": {"after_epochs": list(due[: len(bounds)]), "bounds": list(bounds), **ending}}
 
     def state(self, model: int) -> dict[str, np.ndarray]:
         """Return what a checkpoint needs of one model; {} before its first look."""

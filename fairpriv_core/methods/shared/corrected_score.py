@@ -29,7 +29,6 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import Corrected, correct, estimate_shares
-from fairpriv_core.engine.predict import freeze
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
@@ -42,6 +41,7 @@ from fairpriv_core.methods.shared.public_score import PublicScore
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import NO_CELL, Cells, build_cells
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.plain import freeze
 from fairpriv_core.privacy.event import Events
 
 _ROUNDS = 240
@@ -65,7 +65,7 @@ class Corrects(Protocol):
 
 
 class CorrectsByStatistic(Corrects, Releases, Protocol):
-    """Those of one whose groups are estimated from a statistic; it may aim at a bound on the gap."""
+    """The hyper-parameters of a score whose groups are estimated from a statistic, and which may aim at a bound."""
 
     @property
     def aims_at_bound(self) -> bool: ...
@@ -101,22 +101,22 @@ def move_decisions(
     search = _Search.of(
         score.held_out, estimate_shares(weights, reading.features.rows), reading.estimate, cells, training
     )
-    found = (search.aim_bound if to_bound else search.aim)(method, training.notion)
-    prices = search.price(found)
+    aim = (search.aim_bound if to_bound else search.aim)(method, training.notion)
+    prices = search.price(aim)
     decided = correct(score.held_out, search.chances, prices) > 0.5
     features, (groups, wide) = reading.features, weights.shape[1:]
     network = Corrected(score.network, len(features.edges) + 1, wide, groups, features.bound, freeze(prices.tolist()))
     after = np.concatenate([features.edges, weights.ravel()]).astype(np.float32)
     parameters = np.concatenate([score.parameters, after])
     notes = {
-        "multipliers": dict(zip(cells.names, found.multipliers.tolist(), strict=True)),
-        "gap_aimed_at": found.aimed,
-        **({} if found.bound is None else {"released_gap_bounds": {training.notion.metric: found.bound}}),
+        "multipliers": dict(zip(cells.names, aim.multipliers.tolist(), strict=True)),
+        "gap_aimed_at": aim.aimed,
+        **({} if aim.bound is None else {"released_gap_bounds": {training.notion.metric: aim.bound}}),
         "released_gaps": name_by_metric(reading.estimate.gaps(decided)),
         "released_gap_errors": name_by_metric(reading.estimate.gap_errors(decided)),
         **reading.estimate.notes(method.event(train.n)),
     }
-    training.observer.show(Snapshot(1, 1, network, parameters, cells.name_curves(multiplier=found.multipliers), {}))
+    training.observer.show(Snapshot(1, 1, network, parameters, cells.name_curves(multiplier=aim.multipliers), {}))
     return Fitted(network, parameters, mechanism.events, 1, notes)
 
 
@@ -157,15 +157,15 @@ class _Search:
         for group, of_label in enumerate(cells.of):
             for label, cell in enumerate(of_label):
                 if cell != NO_CELL:
-                    told = (score if label else 1.0 - score) * chances[label, :, group]
+                    joint = (score if label else 1.0 - score) * chances[label, :, group]
                     shares[cell] += sizes[group, label]
-                    costs[:, cell] += signs[label] * told
+                    costs[:, cell] += signs[label] * joint
         return cls(score, chances, estimate, cells, costs / shares, estimate.cell_weights(cells), shares, signs)
 
-    def price(self, found: _Found) -> np.ndarray:
+    def price(self, aim: _Found) -> np.ndarray:
         """Return the prices (k, 2) of a decision 1 by group and label."""
-        of_cell = np.append(found.multipliers / self.shares, 0.0)  # NO_CELL is the last one
-        prices: np.ndarray = of_cell[self.cells.of] * self.signs + found.common
+        of_cell = np.append(aim.multipliers / self.shares, 0.0)  # NO_CELL is the last one
+        prices: np.ndarray = of_cell[self.cells.of] * self.signs + aim.common
         return prices
 
     def aim(self, method: Corrects, notion: Notion) -> _Found:
@@ -182,7 +182,7 @@ class _Search:
         rarer, rate = (1.0 if labels.mean() <= 0.5 else -1.0), _EXCESS * self._mixing_rate()
         one_answer = np.zeros(self.cells.count)
         # where the noise may hide a whole group there is no bound (NaN): it beats none, and 1 stands for it
-        best, found = -np.inf, _Found(one_answer, target, rarer, bound=1.0)
+        best, aim = -np.inf, _Found(one_answer, target, rarer, bound=1.0)
         # one answer for all at first; then 0 twice, since the first tells by how much a bound exceeds its gap
         for place, price in enumerate((1.0, 0.0, *_PRICES.tolist())):
             multipliers = self._find(aimed, method.multiplier_max, rarer * price) if place else one_answer
@@ -190,9 +190,9 @@ class _Search:
             bound = bound_gap(self.estimate, notion, decided)
             value = float((decided == labels).mean()) - rate * max(bound - target, 0.0)
             if value > best:
-                best, found = value, _Found(multipliers, aimed, rarer * price, bound)
+                best, aim = value, _Found(multipliers, aimed, rarer * price, bound)
             aimed = max(0.0, target - (bound - self._spread(self._mean(decided))))  # in this order NaN gives 0
-        return found
+        return aim
 
     def _mixing_rate(self) -> float:
         """Return the accuracy that lots between the unmoved score and one answer for all pay for each unit of gap."""
@@ -206,7 +206,7 @@ class _Search:
 
     def _find(self, target: float, largest: float, common: float = 0.0) -> np.ndarray:
         """Return the multipliers of the round that is most often right within the target, or comes nearest to it."""
-        found = multipliers = np.zeros(self.cells.count)
+        best_multipliers = multipliers = np.zeros(self.cells.count)
         best = (-np.inf, -np.inf)
         for done in range(_ROUNDS):
             decided = self._decide(multipliers, common)
@@ -215,13 +215,13 @@ class _Search:
             gap = self._spread(means)
             reached = (0.0 if gap <= target else target - gap, float(right.mean()))
             if reached > best:
-                best, found = reached, multipliers
+                best, best_multipliers = reached, multipliers
             steps = self.shares / (1.0 + done / _HALVED)
             inside = max(target - _INSIDE, 0.0)
             multipliers = ascend(
                 multipliers, means, among=self.cells.label, steps=steps, gap_target=inside, largest=largest
             )
-        return found
+        return best_multipliers
 
     def _mean(self, decided: np.ndarray) -> np.ndarray:
         """Return the estimated means (cells,) of decisions, or of errors where the notion compares these."""

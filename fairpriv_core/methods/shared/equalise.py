@@ -36,16 +36,16 @@ def equalise(
             lowest = np.eye(spare)[index]
             rows += [np.concatenate([-of_x, lowest]), np.concatenate([of_x, -lowest])]
             right += [constant, difference_bound - constant]
-    found = linprog(
+    solution = linprog(
         np.concatenate([gain.ravel() / max(counts.sum(), 1.0), np.zeros(spare)]),
         A_ub=np.array(rows),
         b_ub=np.array(right),
         bounds=[(0.0, 1.0)] * (2 * groups + spare),
         method="highs-ds",
     )
-    if not found.success:
-        raise RunFailed(f"the linear programme for {notion.title.lower()} has no solution: {found.message}")
-    probabilities: np.ndarray = np.clip(mixed @ found.x[: 2 * groups].reshape(groups, 2), 0.0, 1.0)
+    if not solution.success:
+        raise RunFailed(f"the linear programme for {notion.title.lower()} has no solution: {solution.message}")
+    probabilities: np.ndarray = np.clip(mixed @ solution.x[: 2 * groups].reshape(groups, 2), 0.0, 1.0)
     return probabilities
 
 

@@ -69,9 +69,9 @@ class Answers:
     """
 
     def __init__(self, training: Training, arrays: Mapping[str, np.ndarray]) -> None:
-        held = training.checkpoint or {}
+        checkpoint = training.checkpoint or {}
         self._training, self._arrays = training, arrays
-        self._known: list[np.ndarray] = list(held["answers"]) if "answers" in held else []
+        self._known: list[np.ndarray] = list(checkpoint["answers"]) if "answers" in checkpoint else []
         self.count = 0
 
     def next(self, rows: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         )
         share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
         self._bound, population = self._find_bound(share), share.index.codes[0]
-        self._shares = [(population == each, share.to_numpy()[population == each]) for each in np.unique(population)]
+        self._shares = [(population == code, share.to_numpy()[population == code]) for code in np.unique(population)]
 
     def bound(self) -> pd.Series:
         """Return the bound of each constraint, in the index's order; fairlearn asks for it all the time."""
@@ -171,8 +171,8 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         (p - m) P_z = P(Z=z) - m since p + (k - 1) m = 1. So |g(true)| <= b is |g| <= b (P(Z=z) - m) / P(Z=z): the
         correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
         """
-        allowed = self.eps * (share - self.misreport).clip(lower=0.0) / share
-        bounds: pd.Series = pd.concat([allowed, allowed], keys=["+", "-"], names=self.index.names).reindex(self.index)
+        limits = self.eps * (share - self.misreport).clip(lower=0.0) / share
+        bounds: pd.Series = pd.concat([limits, limits], keys=["+", "-"], names=self.index.names).reindex(self.index)
         return bounds
 
     def project_lambda(self, lambda_vec: pd.Series) -> Any:
@@ -209,8 +209,8 @@ class PairMoment(ClassificationMoment):  # type: ignore[misc]  # fairlearn has n
         self._groups.load_data(X, y, sensitive_features=sensitive_features)
         cells = list(self._groups.prob_group_event.index)
         self._pairs = [(i, j) for i, j in permutations(range(len(cells)), 2) if cells[i][0] == cells[j][0]]
-        each = np.eye(len(cells))
-        self._differences = np.array([each[i] - each[j] for i, j in self._pairs]).reshape(-1, len(cells))
+        unit = np.eye(len(cells))
+        self._differences = np.array([unit[i] - unit[j] for i, j in self._pairs]).reshape(-1, len(cells))
 
     @property
     def index(self) -> pd.Index:

@@ -33,13 +33,13 @@ _DRAWS = 400
 
 def bound_gap(estimate: Estimate, notion: Notion, decided: np.ndarray) -> float:
     """Return the bound on the gap of decisions (n,) among people like these rows."""
-    told, again = estimate.count(decided)
+    counts, again = estimate.count(decided)
     draw = public_generator(0, "gap bound")
     mixed = INFLATION * draw.normal(size=(_DRAWS, REDRAWS)) / math.sqrt(REDRAWS - 1)
     largest = np.zeros(_DRAWS)
     for rate in rates_of(notion):
-        part, total = sum_rate(rate, told)
-        redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
+        part, total = sum_rate(rate, counts)
+        redrawn = np.stack([divide(*sum_rate(rate, table)) for table in again])
         shares = np.clip([divide(part, total), np.full(len(total), part.sum() / total.sum())], 0.0, 1.0)
         variances = (shares * (1.0 - shares)).max(axis=0)
         sampled = np.sqrt(variances / np.maximum(total, 1.0)) * draw.normal(size=(_DRAWS, len(total)))
@@ -61,7 +61,7 @@ def least_bound(notion: Notion, *, labels: np.ndarray, n_train: int, groups: int
         rows = np.maximum(sizes * float(np.isin(labels, among).mean()) * n_train, 1.0)
         noise = INFLATION * rows_of_noise * math.sqrt(len(among) * 4.0 * share * (1.0 - share)) / rows
         deviations = np.hypot(noise, np.sqrt(share * (1.0 - share) / rows))
-        drawn = draw.normal(size=(_DRAWS, groups))
-        largest = np.maximum(largest, np.ptp(deviations[:, None] * drawn, axis=2))
+        normals = draw.normal(size=(_DRAWS, groups))
+        largest = np.maximum(largest, np.ptp(deviations[:, None] * normals, axis=2))
     even, uneven = np.quantile(largest, CONFIDENCE, axis=1).tolist()
     return LeastGap(even, uneven)

@@ -12,7 +12,7 @@ decisions under these estimates deviate as those under the real one do from what
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from fairpriv_core.methods.shared.group_statistic import (
 )
 from fairpriv_core.notions.catalog import notions_of_means
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import Events
@@ -102,28 +103,21 @@ class Estimate:
         They are (n,), or (n, k) where they depend on the group.
         """
         counts = _count(self.probabilities.T, self.y, decided)
-        each = [rates_of(notion) for notion in notions_of_means().values()]
-        return np.array([np.max([np.ptp(divide(*sum_rate(rate, counts))) for rate in rates]) for rates in each])
+        by_notion = [rates_of(notion) for notion in notions_of_means().values()]
+        return np.array([np.max([np.ptp(divide(*sum_rate(rate, counts))) for rate in rates]) for rates in by_notion])
 
     def gap_errors(self, decided: np.ndarray) -> np.ndarray:
         """Return the standard error of each of `gaps`: by how much the release's noise alone moves it.
 
         It is that of the difference between the two groups that are furthest apart. What sampling adds is not in it.
         """
-        (told, again), errors = self.count(decided), []
-        for notion in notions_of_means().values():
-            rates = rates_of(notion)
-            means = np.stack([divide(*sum_rate(rate, told)) for rate in rates])
-            rate = rates[int(np.ptp(means, axis=1).argmax())]
-            first, last = (int(of(divide(*sum_rate(rate, told)))) for of in (np.argmax, np.argmin))
-            redrawn = np.stack([divide(*sum_rate(rate, each)) for each in again])
-            errors.append(float((redrawn[:, first] - redrawn[:, last]).std(ddof=1)))
-        return np.array(errors)
+        counts, redrawn = self.count(decided)
+        return np.array([measure_furthest(notion, counts, redrawn)[1] for notion in notions_of_means().values()])
 
     def count(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return expected counts by group, label and decision (k, 2, 2), and those of redraws (REDRAWS, k, 2, 2)."""
         rows = self.redraws.rows
-        again = np.stack([_count(each, self.y[rows], decided[rows]) for each in self.redraws.counted])
+        again = np.stack([_count(chances, self.y[rows], decided[rows]) for chances in self.redraws.counted])
         return _count(self.probabilities.T, self.y, decided), again
 
     def kept(self) -> dict[str, np.ndarray]:
@@ -136,11 +130,22 @@ class Estimate:
         return {"statistic": self.statistic.tolist(), "shared_releases": {digest: events_of.to_json(events)}}
 
 
+def measure_furthest(notion: Notion, counts: np.ndarray, redrawn: Iterable[np.ndarray]) -> tuple[float, float]:
+    """Return the gap of `counts` (k, 2, 2), and how far the same two groups' difference spreads in `redrawn`."""
+    rates = rates_of(notion)
+    means = np.stack([divide(*sum_rate(rate, counts)) for rate in rates])
+    gaps = np.ptp(means, axis=1)
+    widest = int(gaps.argmax())
+    top, bottom = int(means[widest].argmax()), int(means[widest].argmin())
+    redraws = np.stack([divide(*sum_rate(rates[widest], table)) for table in redrawn])
+    return float(gaps.max()), float((redraws[:, top] - redraws[:, bottom]).std(ddof=1))
+
+
 def _count(chances: np.ndarray, y: np.ndarray, decided: np.ndarray) -> Any:
     """Return the expected counts (k, 2, 2) over group, label and decision, of chances (k, n) and decisions."""
     columns = decided.T if decided.ndim == 2 else [decided] * len(chances)
-    each = zip(chances, columns, strict=True)
-    return np.stack([np.bincount(y * 2 + own, weights=chance, minlength=4).reshape(2, 2) for chance, own in each])
+    pairs = zip(chances, columns, strict=True)
+    return np.stack([np.bincount(y * 2 + own, weights=chance, minlength=4).reshape(2, 2) for chance, own in pairs])
 
 
 @dataclass(frozen=True)
@@ -182,14 +187,14 @@ def require_memory(groups: int, features: int) -> None:
 
 def known_statistic(training: Training) -> np.ndarray | None:
     """Return the statistic that is released already, or None; `given` is the notes of an earlier fit."""
-    held = training.checkpoint if training.checkpoint is not None else training.given
-    return None if held is None else np.asarray(held["statistic"])
+    source = training.checkpoint if training.checkpoint is not None else training.given
+    return None if source is None else np.asarray(source["statistic"])
 
 
 def name_by_metric(values: np.ndarray) -> dict[str, float | None]:
     """Return one number for each notion by the name of its metric; None where the release tells none."""
-    known = zip(notions_of_means().values(), values.tolist(), strict=True)
-    return {notion.metric: value if np.isfinite(value) else None for notion, value in known}
+    pairs = zip(notions_of_means().values(), values.tolist(), strict=True)
+    return {notion.metric: value if np.isfinite(value) else None for notion, value in pairs}
 
 
 def estimate_groups(
@@ -227,10 +232,10 @@ def _fit_label(features: PublicFeatures, inside: np.ndarray, sums: np.ndarray, *
     rows, members = features.rows[inside], np.flatnonzero(inside)
     completed = add_up_to(rows.sum(axis=0), sums, groups)
     gram, ridge = _weigh(replace(features, rows=rows), completed, noise=noise)
-    told = sample_rows(members)
-    own = features.rows[told].astype(np.float32)
+    sample = sample_rows(members)
+    own = features.rows[sample].astype(np.float32)
     weights = fit_weights(rows, gram, ridge, linear=completed, tell=_sum_log_partition)
-    return _Fit(weights, ridge, told, own, len(members) / max(len(told), 1))
+    return _Fit(weights, ridge, sample, own, len(members) / max(len(sample), 1))
 
 
 def _redraw(fits: list[_Fit], noise: float) -> Redraws:
@@ -253,10 +258,10 @@ def draw_noise(label: int, shape: tuple[int, ...], noise: float) -> np.ndarray:
     """Return further draws of the noise of a label's groups' sums (REDRAWS, k, D); they add up to 0 over groups."""
     draw, (groups, features) = public_generator(0, "redraws", label), shape
     first = first_counted(groups)
-    drawn = noise * draw.normal(size=(REDRAWS, groups - first, features))
+    noises = noise * draw.normal(size=(REDRAWS, groups - first, features))
     if first:
-        return np.concatenate([-drawn, drawn], axis=1)
-    centred: np.ndarray = drawn - drawn.mean(axis=1, keepdims=True)
+        return np.concatenate([-noises, noises], axis=1)
+    centred: np.ndarray = noises - noises.mean(axis=1, keepdims=True)
     return centred
 
 
@@ -334,11 +339,11 @@ def fit_weights(rows: np.ndarray, gram: np.ndarray, ridge: np.ndarray, *, linear
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(linear.shape)
         scores = turned @ weights.T
-        told, slope = tell(scores, logsumexp(scores, axis=1, keepdims=True))
+        value_of_scores, slope = tell(scores, logsumexp(scores, axis=1, keepdims=True))
         shrunk = weights @ penalty
-        value = told - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
+        value = value_of_scores - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
         return float(value), (slope.T @ turned - targets + shrunk).ravel()
 
-    found = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)
-    weights: np.ndarray = solve_triangular(factor, found.x.reshape(linear.shape).T, lower=True, trans="T").T
+    solution = minimize(loss, np.zeros(linear.size), jac=True, method="L-BFGS-B", options=_HOW)
+    weights: np.ndarray = solve_triangular(factor, solution.x.reshape(linear.shape).T, lower=True, trans="T").T
     return weights

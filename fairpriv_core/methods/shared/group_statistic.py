@@ -109,11 +109,11 @@ def bin_score(train: Dataset, bins: int, score: np.ndarray | None = None) -> tup
     """Return the edges (bins - 1,) between equally full bins of the score, and each row's bin (n,): all public."""
     if bins == 1:
         return np.empty(0), np.zeros(train.n, dtype=np.int64)
-    known = _score_linearly(train) if score is None else score
-    edges = np.quantile(known, np.arange(1, bins) / bins)
+    values = _score_linearly(train) if score is None else score
+    edges = np.quantile(values, np.arange(1, bins) / bins)
     if score is not None:
         edges = edges.astype(np.float32).astype(np.float64)  # as a model stores them
-    return edges, np.searchsorted(edges, known)
+    return edges, np.searchsorted(edges, values)
 
 
 def _score_linearly(train: Dataset) -> np.ndarray:

@@ -7,7 +7,7 @@ mu(B_P) - mu(B_G) (see multipliers.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,6 @@ _LEAST = 2  # a group with fewer members in a batch gives no term in that step
 _CHUNK = 4096
 
 
-@dataclass
 class LagrangianRule(Stateful, OneSum):
     """theta follows J(B) + sum_i lambda_i |mu(B_P,i) - mu(B_G,i)|; lambda rises with the violation after each epoch.
 
@@ -34,24 +33,11 @@ class LagrangianRule(Stateful, OneSum):
     docs/privacy.md says what that scale leaves unprotected.
     """
 
-    setting: Setting[Any]
-    private: bool
     samples_batches: ClassVar[bool] = True
-    uses_batches: bool = True
-    arrays: dict[str, np.ndarray] = field(init=False)
-    _cells: Cells = field(init=False)
-    _table: CellTable = field(init=False)
-    _multipliers: np.ndarray = field(init=False)
-    _violations: np.ndarray = field(init=False)
-    _limits: np.ndarray = field(init=False)
-    _signed: np.ndarray = field(init=False)
-    _terms: BatchTerms = field(init=False)
-    _clip: np.ndarray = field(init=False)
-    _sensitivities: np.ndarray = field(init=False)
-    _first: int = field(init=False, default=0)
+    uses_batches: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        self._cells = self.setting.cells
+    def __init__(self, setting: Setting[Any], *, private: bool) -> None:
+        self.setting, self.private, self._cells, self._first = setting, private, setting.cells, 0
         self._table = CellTable.of(self._cells)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
@@ -190,11 +176,11 @@ def batch_terms(
     means = records.sum_by_code(values, inside.shape[1]) @ inside.T
     means /= people
     members = sizes[:, :cells]
-    counted = members >= _LEAST
+    mask = members >= _LEAST
     factors = np.where(signed, 1.0, np.sign(means[:, cells:] - means[:, :cells]))
     factors *= multipliers
-    factors *= counted
-    smallest = np.where(counted, members, np.inf).min(axis=1)
+    factors *= mask
+    smallest = np.where(mask, members, np.inf).min(axis=1)
     smallest[smallest == np.inf] = _LEAST
     return BatchTerms(
         group=((factors / people[:, :cells]) @ inside[:cells]).astype(np.float32),

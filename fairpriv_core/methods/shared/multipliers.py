@@ -55,7 +55,7 @@ class Dual(Protocol):
 
 
 class BoundedDual(Dual, Protocol):
-    """Those of one whose outputs are clipped."""
+    """The hyper-parameters of a dual step whose outputs are clipped."""
 
     @property
     def clip_dual(self) -> float: ...

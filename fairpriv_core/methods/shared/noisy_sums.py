@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,10 +68,6 @@ class NoisySums(Private, TrainsByRule):
         """The number of samples in an epoch."""
         return self.steps(n_train) // self.epochs
 
-    def steps(self, n_train: int) -> int:
-        """Return epochs times batches an epoch."""
-        return fields.count_steps(self, n_train)
-
     def step_sum(self, n_train: int, sensitivity: float, **beside: float) -> Release:
         """Return the release of each step: a noisy sum over a sample, to which a record adds at most `sensitivity`."""
         sample, steps = Sample(self.rate(n_train)), self.steps(n_train)
@@ -100,12 +96,10 @@ class SumsWithCounts(NoisySums):
 
     `share_counts` is the counts' share of a step's budget: with sigma the multiplier of the whole release, gradients
     have sigma / sqrt(1 - share) over their bound and counts sigma / sqrt(share) over 1. `COUNT_NOISE` is what the paper
-    multiplies sigma by for its counts; None where it reads the sample without noise. `UNPROVED` is why no epsilon is
-    proved for the published variant.
+    multiplies sigma by for its counts; None where it reads the sample without noise.
     """
 
     COUNT_NOISE: ClassVar[float | None] = None
-    UNPROVED: ClassVar[str]
     FOUND_ON: ClassVar[str] = "Adult"
 
     variant: str = fields.shared("variant")
@@ -122,11 +116,6 @@ class SumsWithCounts(NoisySums):
         super().__post_init__()
         checks.one_of(fields.VARIANTS, variant=self.variant)
         checks.open_unit(share_counts=self.share_counts)
-
-    @property
-    def proved(self) -> bool:
-        """Whether this is the proved variant."""
-        return self.variant == "proved"
 
     def gradient_noise(self) -> float:
         """The noise multiplier of the gradients alone; BadInput before calibration."""
@@ -156,12 +145,8 @@ class SumsWithCounts(NoisySums):
     def published_event(self, n_train: int) -> Events:
         """Return what the paper's accounting counts: gradients, and its noisy counts as if on samples of their own."""
         counts = self.count_noise() if self.COUNT_NOISE is not None else None
-        noises = [each for each in (self.gradient_noise(), counts) if each is not None]
+        noises = [level for level in (self.gradient_noise(), counts) if level is not None]
         return tuple(self.step_sum(n_train, self.clip_primal).at(noise) for noise in noises)
-
-    def unproved_reason(self) -> str | None:
-        """Why the published variant has no epsilon; None for the proved variant."""
-        return None if self.proved else self.UNPROVED
 
 
 @dataclass(frozen=True)
@@ -193,18 +178,14 @@ class AdaptiveBounds(SumsWithCounts):
         return super().unproved_reason()
 
 
-@dataclass
 class NoisySumsRule(Stateful):
     """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n."""
 
-    setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
-    uses_batches: bool = False
-    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
-    _noises: list[float] = field(init=False)
-    _proved: np.ndarray = field(init=False)
+    uses_batches: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __init__(self, setting: Setting[Any]) -> None:
+        self.setting, self.arrays = setting, {}
         self._noises = list(self.setting.noises)
         self._proved = np.array([method.unproved_reason() is None for method in self.setting.methods])
 
@@ -226,7 +207,13 @@ class NoisySumsRule(Stateful):
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
-        return clipped_loss_weights(sampled.records, self.record_bounds(sampled.records).astype(np.float32, copy=False))
+        records = sampled.records
+        bounds = self.record_bounds(records).astype(np.float32, copy=False)
+        return records.keep(clip_weights(self.derivatives(records), records.norms, bounds))
+
+    def derivatives(self, records: Records) -> np.ndarray:
+        """Return each record's derivative of the objective with respect to the logit (K, S)."""
+        return records.deviation
 
     def statistics(self, records: Records) -> np.ndarray | None:
         """Return what is summed over the sample beside the gradients (K, m): a record adds at most 1, in L2."""
@@ -252,10 +239,7 @@ class NoisySumsRule(Stateful):
 
     def draw(self, model: int, epoch: int) -> list[np.ndarray]:
         """Return one model's secret samples of an epoch."""
-        method, n = self.setting.methods[model], self.setting.n
-        return self.setting.trainings[model].mechanism.sample(
-            n=n, rate=method.rate(n), epoch=epoch, steps=method.steps_per_epoch(n)
-        )
+        return self.setting.draw_samples(model, epoch, self.setting.methods[model].steps_per_epoch(self.setting.n))
 
     def public_weights(self, records: Records) -> np.ndarray:
         raise AssertionError("no public batch is drawn")
@@ -287,27 +271,27 @@ class NoisySumsRule(Stateful):
         models, size = totals.shape
         shares = np.array([self.share(k) for k in range(models)])
         weights = (bounds * np.sqrt(shares / (1.0 - shares)))[:, None]
-        both = np.concatenate([totals, weights * counts], axis=1)
-        noisy = self._release(both, bounds / np.sqrt(1.0 - shares), step)
+        vectors = np.concatenate([totals, weights * counts], axis=1)
+        noisy = self._release(vectors, bounds / np.sqrt(1.0 - shares), step)
         return noisy[:, :size], noisy[:, size:] / np.where(weights > 0, weights, 1.0)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, Bound]]:
-        return {"gradient_norm": (loss_gradient_norms(records), self.record_bounds(records))}
+        return {"gradient_norm": (np.abs(self.derivatives(records)) * records.norms, self.record_bounds(records))}
 
     def scalars(self, model: int) -> dict[str, float]:
         return {}
 
     def notes(self, model: int) -> dict[str, object]:
-        return {}
+        return dict(self.scalars(model))
 
 
 def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:
     """Return what each published model's noise is scaled to (K,): its adaptive bound, or the C that is set."""
-    wanted = np.array([method.bound_of_noise == "adaptive" for method in methods])
-    return np.where(wanted, bounds, [method.clip_primal for method in methods])
+    adaptive = np.array([method.bound_of_noise == "adaptive" for method in methods])
+    return np.where(adaptive, bounds, [method.clip_primal for method in methods])
 
 
 def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
@@ -318,8 +302,8 @@ def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
     norms = loss_gradient_norms(records).astype(np.float64)
-    counted = (records.present > 0) & np.isfinite(norms)
-    return [own[here] for own, here in zip(norms, counted, strict=True)]
+    masks = (records.present > 0) & np.isfinite(norms)
+    return [own[mask] for own, mask in zip(norms, masks, strict=True)]
 
 
 def within_reach(bound: float, start: float) -> float:
@@ -327,10 +311,10 @@ def within_reach(bound: float, start: float) -> float:
     return min(max(bound, start / REACH), start * REACH)
 
 
-def count_by(of: np.ndarray, chosen: np.ndarray, size: int) -> np.ndarray:
-    """Return how many records are `chosen` (K, S) of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
-    each = zip(*np.broadcast_arrays(of, chosen), strict=True)
-    return np.stack([np.bincount(own, here, size) for own, here in each])
+def count_by(of: np.ndarray, masks: np.ndarray, size: int) -> np.ndarray:
+    """Return how many records of `masks` (K, S) are of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
+    rows = zip(*np.broadcast_arrays(of, masks), strict=True)
+    return np.stack([np.bincount(own, mask, size) for own, mask in rows])
 
 
 def running_mean(mean: np.ndarray, new: np.ndarray) -> np.ndarray:

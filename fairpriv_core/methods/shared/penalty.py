@@ -7,7 +7,7 @@ label. Arrays here are (K, conditions, k, l) and (K, conditions, k), float64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,25 +37,15 @@ class CodeSums:
     count: int
 
 
-@dataclass(frozen=True)
 class Conditions:
     """The cells of a notion as k groups under each condition; the last index of a table stands for none."""
 
-    cells: Cells
-    groups: int = field(init=False)
-    count: int = field(init=False)
-    of_label: np.ndarray = field(init=False)
-    _members: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        of = self.cells.of
-        groups = len(of)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "count", self.cells.count // groups)
-        first = of[0] // groups  # cells are numbered condition by condition, group by group
-        object.__setattr__(self, "of_label", np.where(of[0] == NO_CELL, self.count, first))
-        members = of.reshape(-1)[:, None] == np.arange(self.cells.count)  # (codes, cells)
-        object.__setattr__(self, "_members", members.astype(np.float64))
+    def __init__(self, cells: Cells) -> None:
+        of = cells.of
+        self.cells, self.groups, self.count = cells, len(of), cells.count // len(of)
+        first = of[0] // len(of)  # cells are numbered condition by condition, group by group
+        self.of_label = np.where(of[0] == NO_CELL, self.count, first)
+        self._members = (of.reshape(-1)[:, None] == np.arange(cells.count)).astype(np.float64)  # (codes, cells)
 
     def shares(self, counts: np.ndarray) -> np.ndarray:
         """Return p_r within each condition (K, conditions, k) from the cells' `counts` (K, cells)."""
@@ -77,14 +67,14 @@ class Conditions:
     def average(self, sums: CodeSums) -> Averages:
         """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
         member = self.of_label[None, :] == np.arange(self.count)[:, None]
-        positive, people = (each @ member.T for each in (sums.positive, sums.rows))
+        positive, people = (values @ member.T for values in (sums.positive, sums.rows))
         mean = np.where(people > 0, positive / np.maximum(people, 1.0), 0.5).clip(0.0, 1.0)
         weights = np.broadcast_to(people / sums.count, mean.shape)
         return Averages(np.stack([1.0 - mean, mean], axis=-1), weights)
 
     def total(self, sums: CodeSums) -> np.ndarray:
         """Return the sums of F over the records of each group: (K, conditions, k, l)."""
-        positive, rows = (self._by_cell(each) for each in (sums.positive, sums.rows))
+        positive, rows = (self._by_cell(values) for values in (sums.positive, sums.rows))
         return np.stack([rows - positive, positive], axis=-1)
 
     def group_sums(self, records: Records, *, centre: np.ndarray) -> np.ndarray:
@@ -100,8 +90,8 @@ class Conditions:
             known = ~np.isnan(positive)
             sums = records.sum_by_code(np.where(known, positive, 0.0), codes)
             counts = records.sum_by_code(known.astype(positive.dtype), codes)
-        both = self.total(CodeSums(sums, counts, records.count))
-        centred: np.ndarray = both - self._by_cell(counts)[..., None] * centre[:, :, None]
+        totals = self.total(CodeSums(sums, counts, records.count))
+        centred: np.ndarray = totals - self._by_cell(counts)[..., None] * centre[:, :, None]
         return centred
 
     def _by_cell(self, by_code: np.ndarray) -> np.ndarray:
@@ -149,14 +139,14 @@ def public_derivatives(w: np.ndarray) -> np.ndarray:
 
 def group_derivatives(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the derivative of 2 sum_j W_rj F_j / sqrt(p_r) with respect to h, (..., conditions, k)."""
-    each: np.ndarray = 2.0 * (w[..., 1] - w[..., 0]) / np.sqrt(shares)
-    return each
+    slopes: np.ndarray = 2.0 * (w[..., 1] - w[..., 0]) / np.sqrt(shares)
+    return slopes
 
 
 def multipliers(w: np.ndarray, shares: np.ndarray, multiplier: float) -> np.ndarray:
     """Return each cell's multiplier in the sense of PF-LD (cells,): what -d mu(G_i) is weighted with."""
-    each: np.ndarray = -multiplier * (group_derivatives(w, shares) * shares).ravel()
-    return each
+    by_cell: np.ndarray = -multiplier * (group_derivatives(w, shares) * shares).ravel()
+    return by_cell
 
 
 def derivative_of_w(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -190,7 +180,6 @@ def without_excess(total: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return tangent
 
 
-@dataclass(frozen=True)
 class ClassConditions(Conditions):
     """Conditions on l labels, with F (l,) of an output a label: `CodeSums.positive` is (K, codes, l) here."""
 
@@ -240,8 +229,8 @@ class ClassConditions(Conditions):
     def _count(self, records: Records, probabilities: np.ndarray, rows: np.ndarray) -> CodeSums:
         codes = self.groups * self.labels
         exact = on_grid(probabilities, 1.0)
-        each = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
-        return CodeSums(np.stack(each, axis=-1), rows, records.count)
+        sums = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
+        return CodeSums(np.stack(sums, axis=-1), rows, records.count)
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,9 @@ class PenaltyWeights:
         labels = cells.of.shape[1]
         outputs = kernel.score(slice(k, k + 1), columns.features)[0]
         decided = outputs.argmax(axis=1) if outputs.ndim > 1 else (outputs > 0).astype(np.int64)
-        known = ~np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1)
+        mask = ~np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1)
         cell = cells.of.reshape(-1)[columns.codes]
-        inside = known & (cell != NO_CELL) & columns.present
+        inside = mask & (cell != NO_CELL) & columns.present
         table = np.bincount(cell[inside] * labels + decided[inside], minlength=cells.count * labels)
         table = table.reshape(cells.count, labels)
         shift, noise = shift_of_decisions(labels, self._moved), method.noise("noise_gap")

@@ -184,10 +184,10 @@ def _boost(features: np.ndarray, y: np.ndarray, count: int) -> Trees:
 
     model = HistGradientBoostingClassifier(max_iter=count, early_stopping=False, random_state=0, **_BOOSTING)
     model.fit(features, y)
-    each = [iteration[0].nodes for iteration in model._predictors]  # it has no public name
-    sizes = [len(nodes) for nodes in each]
+    tables = [iteration[0].nodes for iteration in model._predictors]  # it has no public name
+    sizes = [len(nodes) for nodes in tables]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    nodes, own = np.concatenate(each), np.arange(sum(sizes))
+    nodes, own = np.concatenate(tables), np.arange(sum(sizes))
     leaf = nodes["is_leaf"] == 1
     offset = np.repeat(roots, sizes)
     return Trees(

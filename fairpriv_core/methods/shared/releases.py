@@ -85,8 +85,8 @@ class Release:
 
     def event(self, method: Any) -> Event:
         """Return what all of it releases; BadInput before calibration."""
-        counted = self.at(self.level(method))
-        return Parallel(((counted,),)) if self.sample is not None and self.sample.by_group else counted
+        total = self.at(self.level(method))
+        return Parallel(((total,),)) if self.sample is not None and self.sample.by_group else total
 
     def divide(self, method: Any, mu: float) -> float | None:
         """Return the noise that its share of the budget leaves it; what is set by hand stays."""
@@ -102,6 +102,7 @@ class Private(ABC):
 
     info: ClassVar[MethodInfo]
     FOUND_ON: ClassVar[str] = ""  # the data sets that its defaults were chosen on
+    UNPROVED: ClassVar[str]  # why no epsilon is proved for its published variant
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @abstractmethod
@@ -118,15 +119,15 @@ class Private(ABC):
         return tuple(release.event(self) for release in self.releases(n_train, 2) if release.made)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
+        """Return how far one person can move each kind of release, by its name, where groups are of one size.
 
         Those that are made most often come first, those that are never made are left out.
         """
         sensitivities: dict[str, float] = {}
         made = [release for release in self.releases(n_train, groups) if release.made]
-        for each in sorted(made, key=lambda each: _OFTEN.index(each.often)):
-            sensitivities |= {} if each.sensitivity is None else {each.name: each.sensitivity}
-            sensitivities |= each.beside
+        for release in sorted(made, key=lambda release: _OFTEN.index(release.often)):
+            sensitivities |= {} if release.sensitivity is None else {release.name: release.sensitivity}
+            sensitivities |= release.beside
         return sensitivities
 
     def published_event(self, n_train: int) -> Events:
@@ -143,8 +144,8 @@ class Private(ABC):
         BadInput where what is set by hand costs more.
         """
         declared, last = self.releases(n_train, 2), str(self.info.calibrates)
-        mu = gaussian_mu(epsilon, delta) if any(each.share for each in declared) else math.nan
-        known = replace(self, **{each.noise: each.divide(self, mu) for each in declared})
+        mu = gaussian_mu(epsilon, delta) if any(release.share for release in declared) else math.nan
+        known = replace(self, **{release.noise: release.divide(self, mu) for release in declared})
         if getattr(self, last) is not None:
             return known
         proved = self.unproved_reason() is None
@@ -154,11 +155,17 @@ class Private(ABC):
             return ready.event(n_train) if proved else ready.published_event(n_train)
 
         noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant="pld" if proved else "rdp")
-        return replace(known, **{last: noise}) if any(each.noise == last and each.made for each in declared) else known
+        needs_noise = any(release.noise == last and release.made for release in declared)
+        return replace(known, **{last: noise}) if needs_noise else known
+
+    @property
+    def proved(self) -> bool:
+        """Whether this is the proved variant; a method without variants is."""
+        return getattr(self, "variant", "proved") == "proved"
 
     def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
+        """Why the published variant has no epsilon; None for the proved variant."""
+        return None if self.proved else self.UNPROVED
 
     def taken_as_given(self) -> tuple[str, ...]:
         """What is public, and what a neighbour is."""
@@ -184,12 +191,13 @@ class Private(ABC):
         One person moves it by at most `sensitivity`, the declared one where none is given. FairprivError for what is
         not declared, or not to be made with these settings.
         """
-        found = {each.name: each for each in self.releases(train.n, train.groups) if each.made and not each.sample}
-        if name not in found or (sensitivity is None and found[name].sensitivity is None):
+        declared = [release for release in self.releases(train.n, train.groups) if release.made and not release.sample]
+        releases = {release.name: release for release in declared}
+        if name not in releases or (sensitivity is None and releases[name].sensitivity is None):
             raise FairprivError(
                 f"{self.info.name} has not declared that it releases '{name}', and how far one moves it."
             )
-        own = found[name]
+        own = releases[name]
         moved = own.sensitivity if sensitivity is None else sensitivity
         how: dict[str, Any] = {"sensitivity": moved, "purpose": own.purpose or name, "index": index}
         if own.laplace:

@@ -82,8 +82,8 @@ class Responses:
 
     def count(self) -> np.ndarray:
         """Return how much each row counts in each group (n, k): on average over flips 1 in its own, 0 in others."""
-        counted: np.ndarray = np.eye(self.groups)[self.answers] - self.misreport
-        return counted / (1.0 - self.groups * self.misreport)
+        centred: np.ndarray = np.eye(self.groups)[self.answers] - self.misreport
+        return centred / (1.0 - self.groups * self.misreport)
 
     def estimate(self, *columns: np.ndarray) -> np.ndarray:
         """Return unbiased estimates (k, len(columns)) of each column's sum by group; they may be negative.
@@ -136,7 +136,7 @@ def release_responses(train: Dataset, training: Training, epsilon: float) -> Res
     if training.checkpoint is not None:
         return Responses(np.asarray(training.checkpoint["responses"]), train.groups, misreport)
     mechanism = training.mechanism
-    drawn = mechanism.randomized_response(train.group, k=train.groups, epsilon=epsilon, purpose="group", index=0)
-    checkpoint = {"responses": drawn, **mechanism.state()}
+    answers = mechanism.randomized_response(train.group, k=train.groups, epsilon=epsilon, purpose="group", index=0)
+    checkpoint = {"responses": answers, **mechanism.state()}
     training.observer.commit(step=0, events=mechanism.events, checkpoint=checkpoint)
-    return Responses(drawn, train.groups, misreport)
+    return Responses(answers, train.groups, misreport)

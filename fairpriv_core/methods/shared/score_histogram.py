@@ -52,8 +52,8 @@ def count_groups(method: Releases, train: Dataset, training: Training, score: np
     sums = statistic.reshape(LABELS, -1, method.score_bins)
     histograms = [_read_sums(train, bins, label, sums[label]) for label in range(LABELS)]
     probabilities = np.empty((train.n, train.groups))
-    for each in histograms:
-        probabilities[each.rows] = each.shares[:, bins[each.rows]].T
+    for histogram in histograms:
+        probabilities[histogram.rows] = histogram.shares[:, bins[histogram.rows]].T
     estimate = Estimate(statistic, probabilities, train.y, lambda: _redraw(histograms, bins, noise))
     require_rows(estimate.sizes(), training.notion, train.group_names)
     return estimate
@@ -71,9 +71,9 @@ def _read_sums(train: Dataset, bins: np.ndarray, label: int, sums: np.ndarray) -
 def _redraw(histograms: list[_Told], bins: np.ndarray, noise: float) -> Redraws:
     """Return the shares under further draws of the counts' noise, on a public sample of the rows."""
     rows, parts = [], []
-    for label, each in enumerate(histograms):
-        own = sample_rows(each.rows)
-        moved = each.shares + draw_noise(label, each.shares.shape, noise) / np.maximum(each.sizes, 1.0)
+    for label, histogram in enumerate(histograms):
+        own = sample_rows(histogram.rows)
+        moved = histogram.shares + draw_noise(label, histogram.shares.shape, noise) / np.maximum(histogram.sizes, 1.0)
         rows.append(own)
-        parts.append(len(each.rows) / max(len(own), 1) * moved[:, :, bins[own]])
+        parts.append(len(histogram.rows) / max(len(own), 1) * moved[:, :, bins[own]])
     return Redraws(np.concatenate(rows), np.concatenate(parts, axis=2).astype(np.float32))

@@ -23,6 +23,7 @@ from fairpriv_core.methods.fields import (
     check_labels,
     count_batch,
     count_outputs,
+    count_steps,
     equally_many,
     network_of,
     surrogate_of,
@@ -92,8 +93,9 @@ class Setting(Generic[M_co]):
     @cached_property
     def sums(self) -> list[tuple[Release, Sample]]:
         """What each method declares of its steps' sums over secret samples."""
-        declared = [cast(Private, each).releases(self.n, self.trains[k].groups) for k, each in enumerate(self.methods)]
-        return [next((one, one.sample) for one in each if one.sample is not None) for each in declared]
+        methods = enumerate(cast(Sequence[Private], self.methods))
+        declared = [method.releases(self.n, self.trains[k].groups) for k, method in methods]
+        return [next((release, release.sample) for release in own if release.sample is not None) for own in declared]
 
     @cached_property
     def noises(self) -> list[float]:
@@ -119,6 +121,13 @@ class Setting(Generic[M_co]):
             step=step,
         )
 
+    def draw_samples(self, k: int, epoch: int, steps: int, *, needed: bool = True) -> list[np.ndarray]:
+        """Return the secret samples of model k in an epoch: where none is needed and no other model has them, empty."""
+        mechanism = self.trainings[k].mechanism
+        if not needed and mechanism.stream_name is None:
+            return [np.zeros(0, dtype=np.int64)] * steps
+        return mechanism.sample(n=self.n, rate=self.rates[k], epoch=epoch, steps=steps)
+
     def release(self, k: int, name: str, value: np.ndarray, **how: Any) -> np.ndarray:
         """Release a function of all rows of model k, as its method declares it; see `Private.release`."""
         return cast(Private, self.methods[k]).release(name, value, self.trains[k], self.trainings[k], **how)
@@ -135,6 +144,10 @@ class Setting(Generic[M_co]):
 
 class TrainsByRule(FitsMany):
     """Mixin of a method whose K models share a loop, and whose rule says what happens in it."""
+
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return count_steps(cast(TrainsNetwork, self), n_train)
 
     @classmethod
     @abstractmethod

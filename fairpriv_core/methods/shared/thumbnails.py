@@ -20,13 +20,13 @@ def shrink_images(rows: np.ndarray, image: tuple[int, int, int]) -> np.ndarray:
     What is not finite in an image is not finite in its thumbnail.
     """
     down, across = (_average(length) for length in image[1:])
-    found = np.empty((len(rows), len(down) * len(across)))
+    thumbnails = np.empty((len(rows), len(down) * len(across)))
     size = max(_NUMBERS // rows.shape[1], 1)
     with np.errstate(invalid="ignore"):
         for start in range(0, len(rows), size):
             grey = rows[start : start + size].reshape(-1, *image).mean(axis=1, dtype=np.float64)
-            found[start : start + size] = (down @ grey @ across.T).reshape(len(grey), -1) - _MIDDLE
-    return found
+            thumbnails[start : start + size] = (down @ grey @ across.T).reshape(len(grey), -1) - _MIDDLE
+    return thumbnails
 
 
 def _average(length: int) -> np.ndarray:

@@ -111,12 +111,12 @@ class Votes(Private, FitsAlone):
         answer that is right with chance p tells of a mean over rows as much as (2p - 1)^2 exact ones.
         """
         asked, voters, noise = self.asked(n_train), self.voters(n_train), self.noise()
-        told = asked * math.erf(voters / (2.0 * math.sqrt(2.0) * noise)) ** 2 if noise else math.inf
+        worth = asked * math.erf(voters / (2.0 * math.sqrt(2.0) * noise)) ** 2 if noise else math.inf
         needed = min(self.LEAST_TOLD, asked / 2.0)  # of few questions, noise may take half
-        if told < needed:
+        if worth < needed:
             raise BadInput(
                 f"epsilon is too small for {asked:,} questions to {voters} teachers: all noisy answers together tell "
-                f"as much as {told:.0f} exact ones at best, and {needed:.0f} are needed; take a larger epsilon, "
+                f"as much as {worth:.0f} exact ones at best, and {needed:.0f} are needed; take a larger epsilon, "
                 "more rows or more teachers.",
                 field="epsilon",
             )
@@ -128,8 +128,8 @@ class Votes(Private, FitsAlone):
 
         A question that is not finite is put as zeros: what teachers say of it is theirs all the same.
         """
-        held = training.checkpoint
-        answers = np.full(len(questions), _UNASKED, np.int16) if held is None else np.array(held["answers"])
+        state = training.checkpoint
+        answers = np.full(len(questions), _UNASKED, np.int16) if state is None else np.array(state["answers"])
         first = int((answers != _UNASKED).sum())
         if first == len(answers):
             return answers.astype(np.int64)
@@ -181,9 +181,9 @@ def cut(features: np.ndarray) -> np.ndarray:
 
 def count_votes(teachers: Sequence[Fitted], questions: np.ndarray, labels: int) -> np.ndarray:
     """Return how many teachers give each question each label: (Q, labels), exact."""
-    votes, asked, rows = np.zeros((len(questions), labels)), np.arange(len(questions)), cut(questions)
+    votes, places, rows = np.zeros((len(questions), labels)), np.arange(len(questions)), cut(questions)
     for teacher in teachers:
-        votes[asked, predict_proba(teacher.network, teacher.parameters, rows).argmax(axis=1)] += 1.0
+        votes[places, predict_proba(teacher.network, teacher.parameters, rows).argmax(axis=1)] += 1.0
     return votes
 
 
@@ -214,8 +214,8 @@ class AfterVotes:
 
 def learn(learner: Learner, data: Dataset, answers: np.ndarray, training: Training) -> Fitted:
     """Return the student that `learner` makes of `data`, which follow from `answers` and what is public."""
-    held = training.checkpoint
-    begun = held if held is not None and "parameters" in held else None
+    checkpoint = training.checkpoint
+    begun = checkpoint if checkpoint is not None and "parameters" in checkpoint else None
     following = replace(training, observer=AfterVotes(training.observer, answers), checkpoint=begun)
     student = learner.fit(data, following)
     return replace(student, steps=len(answers) + student.steps)

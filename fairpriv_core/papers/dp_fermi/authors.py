@@ -24,15 +24,15 @@ CAUTION = (
 
 def released(notion: str, dataset: str, budgets: Sequence[float]) -> tuple[Released, ...]:
     """Return the points of each method at each budget: the violation and the test error, as a figure shows them."""
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    points_by_place: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for line in _read():
         if (line["fairness"], line["dataset"]) == (notion, dataset) and float(line["eps"]) in budgets:
             place = (f"ε = {float(line['eps']):g}", line["method"])
             point = (100.0 * float(line["gap"]), 100.0 * (1.0 - float(line["accuracy"])))
-            found.setdefault(place, []).append(point)
+            points_by_place.setdefault(place, []).append(point)
     return tuple(
         Released(column, f"{name}, authors' data", tuple(points), _STYLES.get(name, "ink"))
-        for (column, name), points in found.items()
+        for (column, name), points in points_by_place.items()
     )
 
 

@@ -195,26 +195,53 @@ def _format_small(figure: int) -> str:
     return _SMALL.replace("15 seeds as in the paper", f"{_OUR_SEEDS[figure]} seeds, 15 in the paper")
 
 
-FIGURE_2 = Preset(
-    id="dp_fermi.figure2",
-    title="Figure 2: demographic parity on Adult",
+#: how the authors' file calls the data sets
+_IN_FILE = {"adult": "adult", "credit_default": "credit-card", "parkinsons_motor": "parkinsons"}
+
+
+def _compare(
+    number: int,
+    name: str,
+    *,
+    title: str,
+    shows: str,
+    says: str,
+    source: str,
+    further: str = "",
+    epsilons: Sequence[float] | None = None,
+) -> Preset:
+    """Return a figure of DP-FERMI and two rivals on the data of a case, at its budgets or at those that are given.
+
+    `further` are sentences on its settings.
+    """
+    case = CASES[name]
+    budgets, odds = epsilons or case.epsilons, case.notion == ODDS
+    points = released("EO" if odds else "DP", _IN_FILE[case.data["dataset"]], budgets)
+    return Preset(
+        id=f"dp_fermi.figure{number}",
+        title=f"Figure {number}: {title}",
+        shows=shows,
+        settings=_format_settings(name) + further,
+        full=Version((runs.sweep_case(name, budgets, _SEEDS, whole=True),), _FULL),
+        small=Version((runs.sweep_case(name, budgets, _OUR_SEEDS[number], whole=False),), _format_small(number)),
+        drawing=_plot(ODDS_SERIES if odds else PARITY_SERIES, budgets),
+        not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),
+        claims=_list_claims(says, source, name, points, budgets),
+        privacy=_PRIVACY_ODDS if odds else _PRIVACY_PARITY,
+        released=points,
+        caution=CAUTION,
+    )
+
+
+FIGURE_2 = _compare(
+    2,
+    "Adult, parity",
+    title="demographic parity on Adult",
     shows="Test error against the violation of demographic parity of DP-FERMI and two rivals, for four budgets; means "
     "over 15 seeds.",
-    settings=_format_settings("Adult, parity") + " D = 5 with a step of 0.005, tried last, was worse than 2.",
-    full=Version((runs.sweep_case("Adult, parity", FOUR, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Adult, parity", FOUR, _OUR_SEEDS[2], whole=False),), _format_small(2)),
-    drawing=_plot(PARITY_SERIES, FOUR),
-    not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-    claims=_list_claims(
-        "DP-FERMI offers superior trade-offs at every privacy level",
-        "Section 4.1.1",
-        "Adult, parity",
-        released("DP", "adult", FOUR),
-        FOUR,
-    ),
-    privacy=_PRIVACY_PARITY,
-    released=released("DP", "adult", FOUR),
-    caution=CAUTION,
+    says="DP-FERMI offers superior trade-offs at every privacy level",
+    source="Section 4.1.1",
+    further=" D = 5 with a step of 0.005, tried last, was worse than 2.",
 )
 
 _DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: UNIFORM}), variation=2)
@@ -254,26 +281,20 @@ _BY_ROW = (
     "figure. The paper splits rows, 5,875 recordings of 42 people, and so does this figure. Plain training has an "
     "accuracy of about 95 % (seeds 100 and 101). Of new people, and without that part, it guesses: 50 % are right."
 )
-_PARKINSONS = "its algorithm outperforms the baselines again for all tested privacy levels"
 
 
 def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
-    case, more, points = "Parkinsons, parity", _OUR_SEEDS[number], released("DP", "parkinsons", epsilons)
-    return Preset(
-        id=f"dp_fermi.figure{number}",
-        title=f"Figure {number}: demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
+    return _compare(
+        number,
+        "Parkinsons, parity",
+        title=f"demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
         shows="Test error against the violation of demographic parity on Parkinsons, by sex; is the total UPDRS score "
         "above the median?",
-        settings=_format_settings(case) + _BY_ROW,
-        full=Version((runs.sweep_case(case, epsilons, _SEEDS, whole=True),), _FULL),
-        small=Version((runs.sweep_case(case, epsilons, more, whole=False),), _format_small(number)),
-        drawing=_plot(PARITY_SERIES, epsilons),
-        not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-        claims=_list_claims(_PARKINSONS, "Section 4.1.1", case, points, epsilons),
-        privacy=_PRIVACY_PARITY,
-        released=points,
-        caution=CAUTION,
+        says="its algorithm outperforms the baselines again for all tested privacy levels",
+        source="Section 4.1.1",
+        further=_BY_ROW,
+        epsilons=epsilons,
     )
 
 
@@ -284,28 +305,15 @@ _FAIR_ALREADY = (
     " On this data our model without fairness has next to no violation, so that there is little for a method to gain."
 )
 
-FIGURE_4 = Preset(
-    id="dp_fermi.figure4",
-    title="Figure 4: equalized odds on Credit Card",
+FIGURE_4 = _compare(
+    4,
+    "Credit Card, odds",
+    title="equalized odds on Credit Card",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on the credit default data, "
     "by sex, for three budgets.",
-    settings=_format_settings("Credit Card, odds")
-    + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]."
-    + _FAIR_ALREADY,
-    full=Version((runs.sweep_case("Credit Card, odds", THREE, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Credit Card, odds", THREE, _OUR_SEEDS[4], whole=False),), _format_small(4)),
-    drawing=_plot(ODDS_SERIES, THREE),
-    not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
-    claims=_list_claims(
-        "DP-FERMI outperforms the baselines at every privacy level",
-        "Section 4.1.2",
-        "Credit Card, odds",
-        released("EO", "credit-card", THREE),
-        THREE,
-    ),
-    privacy=_PRIVACY_ODDS,
-    released=released("EO", "credit-card", THREE),
-    caution=CAUTION,
+    says="DP-FERMI outperforms the baselines at every privacy level",
+    source="Section 4.1.2",
+    further=" For equalized odds the paper's ranges for D and for L_θ are [1, 2]." + _FAIR_ALREADY,
 )
 
 _STAND_IN = (
@@ -324,7 +332,7 @@ _LONG_SMALL += "and 30 on Adult"
 def _survey(number: int, *, odds: bool, source: str) -> Preset:
     """Return Figure 6 or 10: demographic parity, or equalized odds."""
     notion, budgets = (ODDS, THREE) if odds else (PARITY, FOUR)
-    whole, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
+    full, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
     claims = [
         _beats(PF_LD, "its approach outperforms Tran et al. (2021b)", source, (notion, "acs_income"), _TWO),
         *_trades(_TWO),
@@ -338,7 +346,7 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         title=f"Figure {number}: {'equalized odds' if odds else 'demographic parity'} on Retired Adult (stand-in)",
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
         settings=_PRINTED + _AS_IN_FIGURE_2 + _STAND_IN,
-        full=Version((runs.sweep(runs.ACS, notion, whole, budgets, _SEEDS, split="stratified"),), _LONG_FULL),
+        full=Version((runs.sweep(runs.ACS, notion, full, budgets, _SEEDS, split="stratified"),), _LONG_FULL),
         small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, _SEEDS, split="stratified"),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),
         not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),
@@ -352,47 +360,25 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
 FIGURE_6 = _survey(6, odds=False, source="Appendix F.2.3")
 FIGURE_10 = _survey(10, odds=True, source="Appendix F.2.4")
 
-FIGURE_7 = Preset(
-    id="dp_fermi.figure7",
-    title="Figure 7: demographic parity on Credit Card",
+FIGURE_7 = _compare(
+    7,
+    "Credit Card, parity",
+    title="demographic parity on Credit Card",
     shows="Test error against the violation of demographic parity on the credit default data, by sex.",
-    settings=_format_settings("Credit Card, parity") + _FAIR_ALREADY,
-    full=Version((runs.sweep_case("Credit Card, parity", FOUR, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Credit Card, parity", FOUR, _OUR_SEEDS[7], whole=False),), _format_small(7)),
-    drawing=_plot(PARITY_SERIES, FOUR),
-    not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-    claims=_list_claims(
-        "DP-FERMI provides the most favourable profile",
-        "Section 4.1.1",
-        "Credit Card, parity",
-        released("DP", "credit-card", FOUR),
-        FOUR,
-    ),
-    privacy=_PRIVACY_PARITY,
-    released=released("DP", "credit-card", FOUR),
-    caution=CAUTION,
+    says="DP-FERMI provides the most favourable profile",
+    source="Section 4.1.1",
+    further=_FAIR_ALREADY,
 )
 
-FIGURE_9 = Preset(
-    id="dp_fermi.figure9",
-    title="Figure 9: equalized odds on Adult",
+FIGURE_9 = _compare(
+    9,
+    "Adult, odds",
+    title="equalized odds on Adult",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on Adult, by sex.",
-    settings=_format_settings("Adult, odds")
-    + " In trials at the accuracies compared, D = 2 with a step of 0.005 had 4.4 points on average, this setting 6.0.",
-    full=Version((runs.sweep_case("Adult, odds", THREE, _SEEDS, whole=True),), _FULL),
-    small=Version((runs.sweep_case("Adult, odds", THREE, _OUR_SEEDS[9], whole=False),), _format_small(9)),
-    drawing=_plot(ODDS_SERIES, THREE),
-    not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
-    claims=_list_claims(
-        "its approach outperforms the previous state-of-the-art methods",
-        "Appendix F.2.4",
-        "Adult, odds",
-        released("EO", "adult", THREE),
-        THREE,
-    ),
-    privacy=_PRIVACY_ODDS,
-    released=released("EO", "adult", THREE),
-    caution=CAUTION,
+    says="its approach outperforms the previous state-of-the-art methods",
+    source="Appendix F.2.4",
+    further=" In trials at the accuracies compared, D = 2 with a step of 0.005 had 4.4 points on average, this setting "
+    "6.0.",
 )
 
 _DATA = {

@@ -36,7 +36,7 @@ _FACES_PROVED = {**_FACES, "dual_step": 0.05}
 def iterates(*, whole: bool) -> list[Method]:
     """Return DP-FERMI as published on Adult that returns the last iterate, and one drawn uniformly."""
     last = build("dp_fermi", CHOSEN["Adult, parity"]["dp_fermi"], _LAMBDAS if whole else _FEW)
-    return [*last, *[{**each, "iterate": "uniform"} for each in last]]
+    return [*last, *[{**method, "iterate": "uniform"} for method in last]]
 
 
 def fermi_proved(multipliers: list[float]) -> list[Method]:
@@ -46,22 +46,22 @@ def fermi_proved(multipliers: list[float]) -> list[Method]:
 
 def compared(name: str, *, whole: bool) -> list[Method]:
     """Return the methods of a figure; DP-FERMI, as published, and its rivals are as the case's trials chose them."""
-    case, chosen = CASES[name], CHOSEN[name]
+    case, settings = CASES[name], CHOSEN[name]
     penalties = [*(_LAMBDAS if whole else _FEW), *case.beyond]  # beyond in search of where the violation ends
     values = {**_VALUES, "dp_fermi": penalties, "pf_ld": case.multipliers}
-    ours, *rivals = (build(method, chosen[method], values[method]) for method in list_methods(case))
+    ours, *rivals = (build(method, settings[method], values[method]) for method in list_methods(case))
     plain = {"name": "none", **case.plain}
     return [*ours, *fermi_proved([1.0, 3.0, 6.0]), *rivals[0], *rivals[1], plain]
 
 
 def long_methods(*, whole: bool, odds: bool) -> list[Method]:
     """Return the methods of a figure on the survey's 499,000 training rows: an epoch there is 15 of Adult's."""
-    chosen = CHOSEN["Adult, parity"]
+    settings = CHOSEN["Adult, parity"]
     few = {"dp_fermi": [0.5, 1.0, 2.5], "pf_ld": [0.25, 0.5, 1.0], "fairlens": [0.3, 1.0]}
     values = {**few, "dp_fermi": _LAMBDAS} if whole else few
     epochs = {"dp_fermi": 200, "pf_ld": 20, "fairlens": 20} if whole else {"dp_fermi": 10, "pf_ld": 2, "fairlens": 2}
     names = ("dp_fermi", "pf_ld") if odds else ("dp_fermi", "pf_ld", "fairlens")
-    tables = [build(name, {**chosen[name], "epochs": epochs[name]}, values[name]) for name in names]
+    tables = [build(name, {**settings[name], "epochs": epochs[name]}, values[name]) for name in names]
     return [*chain.from_iterable(tables), {"name": "none", "epochs": 2}]
 
 

@@ -111,7 +111,7 @@ _WORDS = {
 
 
 def _combine(**values: Sequence[Any]) -> tuple[Setting, ...]:
-    return tuple(dict(zip(values, each, strict=True)) for each in product(*values.values()))
+    return tuple(dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
 
 
 _STEPS_AND_EPOCHS = _combine(learning_rate=(0.01, 0.05), epochs=(20, 200))
@@ -171,17 +171,17 @@ def build(name: str, setting: Setting, values: Sequence[float]) -> list[Method]:
 def format_trials(name: str) -> str:
     """Return with what the methods of a case were tried, and what was chosen."""
     methods = list_methods(CASES[name])
-    alike = groupby(methods, lambda each: TRIED[each])
+    alike = groupby(methods, lambda method: TRIED[method])
     tried = " ".join(
-        f"{' and '.join(TITLES[each] for each in own)}: {_format_settings(settings)}." for settings, own in alike
+        f"{' and '.join(TITLES[method] for method in own)}: {_format_settings(settings)}." for settings, own in alike
     )
-    taken = "; ".join(
-        f"{', '.join(f'for {TITLES[each]} {_format_settings([CHOSEN[name][each]])}' for each in own)}, at {at} %"
-        for at, own in groupby(methods, lambda each: _format_accuracy(name, each))
+    choices = "; ".join(
+        f"{', '.join(f'for {TITLES[method]} {_format_settings([CHOSEN[name][method]])}' for method in own)}, at {at} %"
+        for at, own in groupby(methods, lambda method: _format_accuracy(name, method))
     )
     return (
         f" Each method had trials on seeds {' and '.join(map(str, TRIAL_SEEDS))}, with several values of its knob. "
-        f"{tried} We took what has the smallest violation at an accuracy, on average over the budgets: {taken}."
+        f"{tried} We took what has the smallest violation at an accuracy, on average over the budgets: {choices}."
     )
 
 

@@ -187,7 +187,7 @@ def _varies_less(fairdp: Part) -> Compare:
     return Compare(one, other, high=0.0)
 
 
-def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Values, *, seeds: int = 3) -> Preset:
+def _effect(panel: _Asked, number: int, names: tuple[str, str, str], values: _Values, *, seeds: int = 3) -> Preset:
     """Return Figure 4, 5 or 6 over a hyper-parameter: `names` are its own, in words, and what its lines are called.
 
     `values` are those at full size and small, which has so many `seeds`.
@@ -198,16 +198,16 @@ def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Va
         for place, value in enumerate(sorted({*full, *small}))
     ]
     return Preset(
-        id=f"fairdp_adaptive.figure{number}{asked.suffix}",
-        title=f"Figure {number}: the effect of {what} (on {asked.data}, ours)",
+        id=f"fairdp_adaptive.figure{number}{panel.suffix}",
+        title=f"Figure {number}: the effect of {what} (on {panel.data}, ours)",
         shows=f"How sensitive training by the private methods is to {what}.",
         settings=_OURS,
-        full=Version((asked.full(parameter, full, 10),), f"10 seeds, more values{asked.sizes[0]}"),
+        full=Version((panel.full(parameter, full, 10),), f"10 seeds, more values{panel.sizes[0]}"),
         small=Version(
-            (asked.small(parameter, small, seeds),),
-            f"{seeds} seeds, {len(small)} values in place of {len(full)}{asked.sizes[1]}",
+            (panel.small(parameter, small, seeds),),
+            f"{seeds} seeds, {len(small)} values in place of {len(full)}{panel.sizes[1]}",
         ),
-        drawing=Plot("curve", _EPOCH, _CURVES, tuple(tried), asked.methods, steps=asked.epochs),
+        drawing=Plot("curve", _EPOCH, _CURVES, tuple(tried), panel.methods, steps=panel.epochs),
         not_printed=_NOT_PRINTED,
         claims=in_each(
             "FairDP is insensitive to variations in the hyper-parameters",
@@ -215,7 +215,7 @@ def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Va
             lambda each: _varies_less(each.fairdp),
             "over the values its accuracy varies less than DPSGD's",
             lambda: _varies_less(FAIRDP_PROVED),
-            readings=asked.readings,
+            readings=panel.readings,
             lost="the values that the paper tried, which our text lacks",
         ),
         privacy=_PRIVACY,

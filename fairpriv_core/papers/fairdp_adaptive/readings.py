@@ -30,9 +30,9 @@ OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_READING: _SET}), name="Opt-Q, 
 
 
 def _fairdp(kind: str, variant: str, reading: str, noise: str = _FOLLOWS) -> Part:
-    chosen = {"config/method/name": "fairdp_adaptive", "config/method/clip_by": kind, "config/method/variant": variant}
+    where = {"config/method/name": "fairdp_adaptive", "config/method/clip_by": kind, "config/method/variant": variant}
     variation = 2 if noise == _SET else int(variant == "published")
-    return Part(f"FairDP by {kind}, {reading}", {**chosen, _READING: noise}, "fairdp_adaptive", variation)
+    return Part(f"FairDP by {kind}, {reading}", {**where, _READING: noise}, "fairdp_adaptive", variation)
 
 
 FAIRDP, FAIRDP_GROUP = (_fairdp(kind, "published", "as published (L = 1)") for kind in ("class", "group"))
@@ -176,7 +176,7 @@ def _list_cells(numbers: Sequence[float]) -> Iterator[tuple[str, Part, float]]:
         if len(set(map(id, lines))) == 1:
             yield "", lines[0], number
         else:
-            yield from ((each.name, line, number) for each, line in zip(READINGS, lines, strict=True))
+            yield from ((way.name, line, number) for way, line in zip(READINGS, lines, strict=True))
 
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}
@@ -246,8 +246,8 @@ def digits(seeds: int) -> PaperSweep:
     slow = {**_DIGITS, **_SLOW}
     _, followed, _ = rivals(**slow)
     printed, proved = fairdp("class", **_DIGITS)[0], fairdp("class", **slow)[1]
-    others = [private("dp_fedavg", **_DIGITS), followed, printed, proved]
-    return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *others], seeds)
+    further = [private("dp_fedavg", **_DIGITS), followed, printed, proved]
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *further], seeds)
 
 
 def _on_digits(settings: Method) -> list[Method]:
@@ -273,9 +273,9 @@ def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: boo
     """Return the sweep of Figures 4 to 6 on unbalanced MNIST: DPSGD, FairDP and, if it is the `whole`, the rivals."""
     methods: list[Method] = []
     for value in values:
-        here = {**_DIGITS, parameter: value}
-        dp_sgd, dpsgd_f, opt_q, at_c = _on_digits(here)
-        _, proved = fairdp("class", **{**here, **({} if parameter == "learning_rate" else _SLOW)})
+        settings = {**_DIGITS, parameter: value}
+        dp_sgd, dpsgd_f, opt_q, at_c = _on_digits(settings)
+        _, proved = fairdp("class", **{**settings, **({} if parameter == "learning_rate" else _SLOW)})
         methods += [dp_sgd, at_c, proved, *([opt_q, dpsgd_f] if whole else [])]
     return _sweep(MNIST, methods, seeds)
 

@@ -163,7 +163,7 @@ def _table_1(name: str) -> Preset:
 
 def _table_2(name: str) -> Preset:
     title, (full, small) = _DATA[name][0], _runs(name)
-    shown = {index: INDEX_VALUES[index] for index in INDICES[name]}
+    columns = {index: INDEX_VALUES[index] for index in INDICES[name]}
     gini = INDEX_VALUES["Gini"]
     return Preset(
         id=f"fairdp_adaptive.table2_{name}",
@@ -172,7 +172,7 @@ def _table_2(name: str) -> Preset:
         settings=_RATES[name] + _TEN,
         full=full,
         small=small,
-        drawing=PaperTable(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
+        drawing=PaperTable(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in columns.items())),
         printed=print_indices(f"Table 2, {title}", INDICES[name]),
         claims=(
             *_alike(

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 from fairpriv_core.papers.fairdp_certified import runs
 from fairpriv_core.papers.fairdp_certified.shared import (
-    AUC,
     CLEAN,
-    DPSGD_F,
+    COLUMNS,
     FAIRDP,
     GAPS,
     IS_SGD,
     LOST,
-    LOST_SETTINGS,
     PARITY,
     PRIVACY,
-    PROVED,
     PUBLISHED_CERTIFIED,
+    SERIES,
+    VARIANTS,
     M,
     certificate,
+    claim,
+    gains_over_sgd,
+    is_fairer,
+    list_claims_of_bound,
     list_gap_columns,
     of,
+    rises_with_budget,
     stays_below,
 )
 from fairpriv_core.papers.preset import (
@@ -36,24 +40,11 @@ from fairpriv_core.papers.preset import (
     Part,
     Plot,
     Preset,
-    Trend,
     Value,
     Version,
-    of_method,
 )
 
 _EPSILONS, _FEW, _ONE = [1.0, 2.0, 4.0, 8.0], [2.0, 8.0], [8.0]
-_SERIES = (
-    FAIRDP,
-    PROVED,
-    IS_SGD,
-    DPSGD_F,
-    of_method("DPSGD-Smooth", "dpsgd_smooth"),
-    of_method("DP-SGD", "dp_sgd"),
-    of_method("FairSmooth", "fairsmooth"),
-    CLEAN,
-)
-_VARIANTS = (FAIRDP, PROVED)
 _SIZE = "5,000 faces, 3 seeds"
 _SETTINGS = (
     "From the paper: 48 × 48 grey pixels, a small convolutional network, race as the protected attribute. Its label, "
@@ -69,27 +60,7 @@ _TRADE = _SETTINGS.format(budgets="ε = 2 and 8")
 _HELD = _SETTINGS.format(budgets="ε = 8")
 
 
-def _fairer(rival: Part, says: str) -> PaperClaim:
-    checks = (Compare(of(part, PARITY), of(rival, PARITY), high=0.0) for part in _VARIANTS)
-    return PaperClaim(
-        says, "Section VI-A", next(checks), reading="in demographic parity, over all budgets", ours=next(checks)
-    )
-
-
-def _gains(value: Value) -> PaperClaim:
-    checks = (Compare(of(part, value), of(IS_SGD, value), high=0.2592, as_ratio=True) for part in _VARIANTS)
-    return PaperClaim(
-        "gains go up to 74.08 % on UTK-Face over DP-IS-SGD",
-        "Section VI-A",
-        next(checks),
-        reading=f"FairDP's {value.title.lower()} is at most 0.2592 times DP-IS-SGD's, over all our budgets; what it "
-        "prints is a mean over the metrics",
-        ours=next(checks),
-        lost=LOST_SETTINGS,
-    )
-
-
-_GROWS = (Trend(of(part, PARITY), EPSILON, "up", slack=0.5) for part in _VARIANTS)
+_PARITY = "in demographic parity, over all budgets"
 
 FIGURE_3 = Preset(
     id="fairdp_certified.figure3_faces",
@@ -101,19 +72,18 @@ FIGURE_3 = Preset(
         runs.on_faces(runs.face_methods(whole=True), _EPSILONS, 10, rows=None), "all faces, 10 seeds, 4 budgets"
     ),
     small=Version(runs.on_faces(runs.face_methods(whole=False), _FEW, 3, rows=runs.FEW_FACES), f"{_SIZE}, 2 budgets"),
-    drawing=Plot("points", ACCURACY, tuple(GAPS.values()), _SERIES, along=EPSILON),
+    drawing=Plot("points", ACCURACY, tuple(GAPS.values()), SERIES, along=EPSILON),
     not_printed=f"{LOST}, but for a gain over DP-IS-SGD: up to 74.08 % on average over the fairness metrics, at a "
     "budget that is lost. It is judged here metric by metric over all budgets.",
     claims=(
-        _fairer(CLEAN, "FairDP attains fairer decisions than the clean model"),
-        _fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD"),
-        *map(_gains, GAPS.values()),
-        PaperClaim(
+        is_fairer(CLEAN, "FairDP attains fairer decisions than the clean model", _PARITY),
+        is_fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD", _PARITY),
+        *(gains_over_sgd(gap, 0.2592, "gains go up to 74.08 % on UTK-Face over DP-IS-SGD") for gap in GAPS.values()),
+        claim(
             "privacy enhances fairness: the lower the budget, the lower the fairness metric",
             "Section VI-A",
-            next(_GROWS),
-            reading="demographic parity",
-            ours=next(_GROWS),
+            rises_with_budget,
+            "demographic parity",
         ),
     ),
     privacy=PRIVACY,
@@ -124,7 +94,7 @@ FIGURE_3 = Preset(
 def _lines(epsilons: list[float]) -> tuple[Part, ...]:
     return tuple(
         Part(f"ε = {value:g}, {variant.name.partition(', ')[2]}", {**variant.where, EPSILON.path: value})
-        for variant in _VARIANTS
+        for variant in VARIANTS
         for value in epsilons
     )
 
@@ -171,13 +141,6 @@ FIGURE_6 = Preset(
 )
 
 
-def _grows(value: Value, says: str, slack: float) -> PaperClaim:
-    checks = (Trend(of(part, value), M, "up", slack) for part in _VARIANTS)
-    return PaperClaim(
-        says, "Section VI-C", next(checks), reading=f"{value.title}, over M from 0.25 to 1", ours=next(checks)
-    )
-
-
 TABLE_3 = Preset(
     id="fairdp_certified.table3_faces",
     title="Table III: the bound M on scoring weights, UTK-Face",
@@ -192,21 +155,13 @@ TABLE_3 = Preset(
     drawing=PaperTable(
         tuple(
             Part(f"M = {bound:g}, {variant.name.partition(', ')[2]}", {**variant.where, M.path: bound})
-            for variant in _VARIANTS
+            for variant in VARIANTS
             for bound in runs.WEIGHT_BOUNDS
         ),
-        (
-            (Part("AUC, %"), AUC),
-            (Part("Acc, %"), ACCURACY),
-            *((Part(f"{name}, points"), gap) for name, gap in zip(("DP", "EOpp", "EOdd"), GAPS.values(), strict=True)),
-        ),
+        COLUMNS,
     ),
     not_printed="All cells of this table but the values of M are lost in the text that we have.",
-    claims=(
-        _grows(PARITY, "reducing M leads to fairer decisions", 0.5),
-        _grows(AUC, "reducing M degrades utility", 0.3),
-        _grows(ACCURACY, "reducing M degrades utility", 0.3),
-    ),
+    claims=list_claims_of_bound(),
     privacy=PRIVACY,
     test=_TEST,
 )

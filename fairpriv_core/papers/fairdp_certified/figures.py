@@ -10,6 +10,8 @@ of "accuracy/precision" and of the metrics that the text names.
 
 from __future__ import annotations
 
+from functools import partial
+
 from fairpriv_core.papers.fairdp_certified import runs
 from fairpriv_core.papers.fairdp_certified.faces import FACES
 from fairpriv_core.papers.fairdp_certified.group_ratio import FIGURE_7
@@ -18,6 +20,7 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     AUC,
     CERTIFIED,
     CLEAN,
+    COLUMNS,
     CREDIT,
     DATA,
     DPSGD_F,
@@ -25,15 +28,21 @@ from fairpriv_core.papers.fairdp_certified.shared import (
     GAPS,
     IS_SGD,
     LOST,
-    LOST_SETTINGS,
     PAID,
     PARITY,
     PRIVACY,
     PROVED,
+    SERIES,
     SETTINGS,
+    VARIANTS,
     M,
+    claim,
+    gains_over_sgd,
+    is_fairer,
+    list_claims_of_bound,
     list_gap_columns,
     of,
+    rises_with_budget,
     stays_below,
 )
 from fairpriv_core.papers.fairdp_certified.shift import FIGURE_6_SHIFT
@@ -49,21 +58,8 @@ from fairpriv_core.papers.preset import (
     Part,
     Plot,
     Preset,
-    Trend,
     Value,
     Version,
-    of_method,
-)
-
-SERIES = (
-    FAIRDP,
-    PROVED,
-    IS_SGD,
-    DPSGD_F,
-    of_method("DPSGD-Smooth", "dpsgd_smooth"),
-    of_method("DP-SGD", "dp_sgd"),
-    of_method("FairSmooth", "fairsmooth"),
-    CLEAN,
 )
 
 _FULL = "10 seeds, 5 budgets"
@@ -73,47 +69,32 @@ _TRADE_FULL = Version((runs.sweep(_COMPARED, _EPSILONS, 20),), "20 seeds, 5 budg
 _TRADE_SMALL = Version((runs.sweep(_COMPARED, _FEW, 20),), "20 seeds, 3 budgets")
 
 
-def _change(one: Part, other: Part, value: Value, low: float | None = None, high: float | None = None) -> Compare:
-    return Compare(of(one, value), of(other, value), low, high)
-
-
-def _ratio(one: Part, other: Part, value: Value, high: float) -> Compare:
-    return Compare(of(one, value), of(other, value), high=high, as_ratio=True)
-
-
-def _fairer(rival: Part, says: str) -> PaperClaim:
-    checks = (_change(part, rival, PARITY, high=0.0) for part in (FAIRDP, PROVED))
-    return PaperClaim(says, "Section VI-A", next(checks), DATA, "in demographic parity", next(checks))
-
-
 def _differs(rival: Part, name: str) -> PaperClaim:
-    checks = (Differ(of(part, PARITY), of(rival, PARITY), EPSILON, 0.05) for part in (FAIRDP, PROVED))
-    return PaperClaim(
+    return claim(
         f"FairDP differs significantly from {name} in fairness, by a two-tailed t test",
         "Section VI-A",
-        next(checks),
-        DATA,
+        lambda part: Differ(of(part, PARITY), of(rival, PARITY), EPSILON, 0.05),
         "in demographic parity with p < 0.05 at each of our ε, as its own p is lost, by a paired test over our seeds; "
         "which of the two is fairer is judged above, and a larger p settles nothing",
-        next(checks),
+        cases=DATA,
     )
 
 
+_PARITY = "in demographic parity"
 _CLAIMS = (
-    _fairer(CLEAN, "FairDP attains fairer decisions than the clean model"),
-    _fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD"),
-    PaperClaim(
+    is_fairer(CLEAN, "FairDP attains fairer decisions than the clean model", _PARITY, cases=DATA),
+    is_fairer(IS_SGD, "FairDP attains fairer decisions than the best baseline, DP-IS-SGD", _PARITY, cases=DATA),
+    claim(
         "privacy enhances fairness: the lower the budget, the lower the fairness metric",
         "Section VI-A",
-        Trend(of(FAIRDP, PARITY), EPSILON, "up", slack=0.5),
-        DATA,
+        rises_with_budget,
         "demographic parity",
-        Trend(of(PROVED, PARITY), EPSILON, "up", slack=0.5),
+        cases=DATA,
     ),
     PaperClaim(
         "on Adult DPSGDF is less fair than the clean model in demographic parity",
         "Section VI-A",
-        _change(DPSGD_F, CLEAN, PARITY, low=0.0),
+        Compare(of(DPSGD_F, PARITY), of(CLEAN, PARITY), low=0.0),
         (ADULT,),
     ),
 )
@@ -150,16 +131,7 @@ FIGURE_5 = Preset(
     not_printed=f"{LOST}, but for gains on average over the fairness metrics: up to 78.41 % (Default-CCC) and 74.08 % "
     "(UTK-Face), at budgets that are lost. The first is judged here metric by metric over all budgets.",
     claims=tuple(
-        PaperClaim(
-            "gains go up to 78.41 % on Default-CCC over DP-IS-SGD",
-            "Section VI-A",
-            _ratio(FAIRDP, IS_SGD, value, high=0.2159),
-            (CREDIT,),
-            f"FairDP's {value.title.lower()} is at most 0.2159 times DP-IS-SGD's, over all our budgets; what it "
-            "prints is a mean over the metrics",
-            _ratio(PROVED, IS_SGD, value, high=0.2159),
-            LOST_SETTINGS,
-        )
+        gains_over_sgd(value, 0.2159, "gains go up to 78.41 % on Default-CCC over DP-IS-SGD", cases=(CREDIT,))
         for value in GAPS.values()
     ),
     privacy=PRIVACY,
@@ -188,13 +160,12 @@ FIGURE_6 = Preset(
     drawing=PaperTable(_lines(_FEW), list_gap_columns()),
     not_printed=f"{LOST}.",
     claims=tuple(
-        PaperClaim(
+        claim(
             "the empirical value is lower than the certificate",
             "Section VI-B",
-            stays_below(FAIRDP, value, notion),
-            DATA,
+            partial(stays_below, gap=value, notion=notion),
             f"{value.title.lower()}, at all runs but 10 in 100: β for each of two groups",
-            stays_below(PROVED, value, notion),
+            cases=DATA,
         )
         for notion, value in GAPS.items()
     ),
@@ -208,22 +179,10 @@ def _bounds(data: Part) -> tuple[Part, ...]:
             f"{data.name}, M = {bound:g}, {variant.name.partition(', ')[2]}",
             {**data.where, **variant.where, M.path: bound},
         )
-        for variant in (FAIRDP, PROVED)
+        for variant in VARIANTS
         for bound in runs.WEIGHT_BOUNDS
     )
 
-
-def _grows(value: Value, says: str, slack: float) -> PaperClaim:
-    checks = (Trend(of(part, value), M, "up", slack) for part in (FAIRDP, PROVED))
-    return PaperClaim(says, "Section VI-C", next(checks), DATA, f"{value.title}, over M from 0.25 to 1", next(checks))
-
-
-_SHORT = zip(("DP", "EOpp", "EOdd"), GAPS.values(), strict=True)
-_CELLS = (
-    (Part("AUC, %"), AUC),
-    (Part("Acc, %"), ACCURACY),
-    *((Part(f"{name}, points"), value) for name, value in _SHORT),
-)
 
 TABLE_3 = Preset(
     id="fairdp_certified.table3",
@@ -232,13 +191,9 @@ TABLE_3 = Preset(
     settings=SETTINGS.replace("ε from 0.5 to 2", "ε = 1").replace(", and M = 0.5", ""),
     full=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 10),), "10 seeds, one budget"),
     small=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 5),), "5 seeds, one budget"),
-    drawing=PaperTable((*_bounds(ADULT), *_bounds(CREDIT)), _CELLS),
+    drawing=PaperTable((*_bounds(ADULT), *_bounds(CREDIT)), COLUMNS),
     not_printed="All cells of this table but the values of M are lost in the text that we have.",
-    claims=(
-        _grows(PARITY, "reducing M leads to fairer decisions", 0.5),
-        _grows(AUC, "reducing M degrades utility", 0.3),
-        _grows(ACCURACY, "reducing M degrades utility", 0.3),
-    ),
+    claims=list_claims_of_bound(DATA),
     privacy=PRIVACY,
 )
 

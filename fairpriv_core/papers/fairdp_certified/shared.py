@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from fairpriv_core.papers.preset import Compare, Part, Quantity, Value, of_method, proved, published
+from collections.abc import Callable
+from functools import partial
+
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    EPSILON,
+    Check,
+    Compare,
+    PaperClaim,
+    Part,
+    Quantity,
+    Trend,
+    Value,
+    of_method,
+    proved,
+    published,
+)
 
 _FAILURE = 0.05  # β: of a group as published, of all that a run certifies as proved
 
@@ -30,6 +46,19 @@ IS_SGD = published("DP-IS-SGD", "dp_is_sgd")
 DPSGD_F = published("DPSGDF", "dpsgd_f")
 FAIRDP = published("FairDP", "fairdp_certified")
 PROVED = proved("FairDP", "fairdp_certified")
+VARIANTS = (FAIRDP, PROVED)
+SERIES = (
+    *(*VARIANTS, IS_SGD, DPSGD_F),
+    *(of_method("DPSGD-Smooth", "dpsgd_smooth"), of_method("DP-SGD", "dp_sgd"), of_method("FairSmooth", "fairsmooth")),
+    CLEAN,
+)
+SHORT = dict(zip(GAPS, ("DP", "EOpp", "EOdd"), strict=True))
+#: of Table III
+COLUMNS = (
+    *((Part("AUC, %"), AUC), (Part("Acc, %"), ACCURACY)),
+    *((Part(f"{SHORT[notion]}, points"), gap) for notion, gap in GAPS.items()),
+)
+EVERYWHERE = (EITHER,)
 
 SETTINGS = (
     "From the paper: multi-layer perceptrons, FairDP with clipped scoring weights, everything trained by Adam. Its "
@@ -58,6 +87,68 @@ LOST = "The numbers of this figure are not in the text that we have"
 def of(part: Part, value: Value, data: Part = EITHER) -> Quantity:
     """Return the mean of a value over the runs of a part, of one data set where one is given."""
     return Quantity(part.name, value, {**part.where, **data.where})
+
+
+def claim(
+    says: str,
+    source: str,
+    check: Callable[[Part], Check],
+    reading: str,
+    *,
+    cases: tuple[Part, ...] = EVERYWHERE,
+    lost: str = "",
+) -> PaperClaim:
+    """Return what the paper says; `check` is given the variant that it is about."""
+    return PaperClaim(says, source, check(FAIRDP), cases, reading, check(PROVED), lost)
+
+
+def is_fairer(rival: Part, says: str, reading: str, *, cases: tuple[Part, ...] = EVERYWHERE) -> PaperClaim:
+    """Return the claim that FairDP's demographic parity is at most a rival's."""
+    return claim(
+        says,
+        "Section VI-A",
+        lambda part: Compare(of(part, PARITY), of(rival, PARITY), high=0.0),
+        reading,
+        cases=cases,
+    )
+
+
+def gains_over_sgd(value: Value, most: float, says: str, *, cases: tuple[Part, ...] = EVERYWHERE) -> PaperClaim:
+    """Return the claim that a gap is at most so many times DP-IS-SGD's."""
+    return claim(
+        says,
+        "Section VI-A",
+        lambda part: Compare(of(part, value), of(IS_SGD, value), high=most, as_ratio=True),
+        f"FairDP's {value.title.lower()} is at most {most} times DP-IS-SGD's, over all our budgets; what it prints is "
+        "a mean over the metrics",
+        cases=cases,
+        lost=LOST_SETTINGS,
+    )
+
+
+def rises_with_budget(part: Part) -> Trend:
+    """Return the check that demographic parity grows with ε."""
+    return Trend(of(part, PARITY), EPSILON, "up", slack=0.5)
+
+
+def _grows_with_bound(part: Part, *, value: Value, slack: float) -> Trend:
+    return Trend(of(part, value), M, "up", slack)
+
+
+def list_claims_of_bound(cases: tuple[Part, ...] = EVERYWHERE) -> tuple[PaperClaim, ...]:
+    """Return what the paper says of M: what grows with it."""
+    degrades = "reducing M degrades utility"
+    values = ((PARITY, "reducing M leads to fairer decisions", 0.5), (AUC, degrades, 0.3), (ACCURACY, degrades, 0.3))
+    return tuple(
+        claim(
+            says,
+            "Section VI-C",
+            partial(_grows_with_bound, value=value, slack=slack),
+            f"{value.title}, over M from 0.25 to 1",
+            cases=cases,
+        )
+        for value, says, slack in values
+    )
 
 
 def certificate(notion: str) -> Value:

@@ -245,13 +245,13 @@ _FINE_CLIPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def _at(own: Part, clip: float, value: Value, where: Where | None = None) -> Quantity:
-    chosen = {**own.where, "config/method/clip_primal": clip, **(where or {})}
-    return Quantity(f"{own.name}, at C_p = {clip:g}", value, chosen)
+    conditions = {**own.where, "config/method/clip_primal": clip, **(where or {})}
+    return Quantity(f"{own.name}, at C_p = {clip:g}", value, conditions)
 
 
 def _of_clip(clip: float, place: int) -> Part:
-    chosen = {**PF_LD, "config/method/clip_primal": clip}
-    return Part(f"C_p = {clip:g}", chosen, f"step {place}")
+    conditions = {**PF_LD, "config/method/clip_primal": clip}
+    return Part(f"C_p = {clip:g}", conditions, f"step {place}")
 
 
 _SOURCE = "Analysis of the Clipping Values"
@@ -373,7 +373,7 @@ def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[f
     bound = Value(f"errors/{what}_bound", f"Bound of Theorem {number}", log=True)
     limit = replace(quantity(PUBLISHED, bound), name="its bound")
     table, setting = list_pf_ld(_DP, ("logit",))[0], along.path.rpartition("/")[2]
-    sweep = sweep_bank([{**table, setting: each} for each in bounds], notion=_DP, epsilon=[1.0], seeds=FRESH[:3])
+    sweep = sweep_bank([{**table, setting: value} for value in bounds], notion=_DP, epsilon=[1.0], seeds=FRESH[:3])
     version = Version((sweep,), f"{len(bounds)} values of the {_short(along)}, 3 seeds")
     return Preset(
         id=f"pf_ld.theorem{number}",

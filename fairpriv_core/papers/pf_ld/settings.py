@@ -58,8 +58,8 @@ CHOSEN: Mapping[Kind, Choice] = {
 def build_pf_ld(kind: Kind, choice: Choice) -> Method:
     """Return PF-LD's table of a sweep for a kind with what was chosen."""
     _, reading, variant = kind
-    chosen = {"epochs": choice.epochs, "multiplier_max": choice.multiplier_max}
-    return {"name": "pf_ld", "variant": variant, **NETWORK, **_STEPS, **READINGS[reading], **chosen}
+    values = {"epochs": choice.epochs, "multiplier_max": choice.multiplier_max}
+    return {"name": "pf_ld", "variant": variant, **NETWORK, **_STEPS, **READINGS[reading], **values}
 
 
 def list_pf_ld(notion: str, readings: Sequence[str]) -> list[Method]:
