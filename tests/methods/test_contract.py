@@ -22,7 +22,7 @@ from fairpriv_core.methods.one_release import NETWORK
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.examples.catalog import CASES, EXAMPLES, Case, in_two_epochs, pair, trains_network
-from tests.methods.harness import RecordingMechanism, make_data, shrink_network, train, with_group
+from tests.methods.harness import RecordingMechanism, make_data, shrink_networks, train, with_group
 
 ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
 PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
@@ -36,7 +36,7 @@ WEIGHED = [
 ]
 OF_RECORDS = [name for name, each in EXAMPLES.items() if each[0].info.threat_model == "record"]
 OF_TWO_LABELS = [name for name, kind in methods().items() if kind.info.max_labels is not None]
-DEAR = {"one_release_record", "randomized_response"}  # whose fits take ten times as long as others'
+DEAR = {"one_release_record", "randomized_response", "sf_pate"}  # whose fits take ten times as long as others'
 COUNTS_ALL = {"dpsgd_f", "fairdp_adaptive"}  # which count a row without a gradient beside the sum of gradients
 FULL = 0.99  # a bound that is met exactly is that full, but for what rounding may add
 LESS_FULL = {
@@ -59,9 +59,9 @@ def of(case: Case) -> Method:
 
 
 @pytest.fixture(autouse=True)
-def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
 
 
 def test_every_method_has_an_example() -> None:
