@@ -15,6 +15,7 @@ import pytest
 from fairpriv_core.audit import contract, observe
 from fairpriv_core.audit.trials import HARD_ROWS, SHAPES, make_hard, strain
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.declaration import check_declaration
@@ -125,6 +126,14 @@ def test_rows_that_are_weighed_move_no_more_and_leave_nothing_beside(case: Case)
 @pytest.mark.parametrize("method", [case for case in PRIVATE if case.values[0].info.threat_model == "record"])
 def test_a_record_without_a_group_keeps_its_place_and_adds_nothing(method: Method) -> None:
     contract.check_nulls(in_two_epochs(method), make_data, method.info.notions[0])
+
+
+@pytest.mark.parametrize("name", ["dp_fermi", "dp_fermi_record", "pf_ld", "pf_ld_record"])
+def test_a_group_that_is_too_small_ends_the_run_and_is_paid_for(name: str) -> None:
+    method, mechanism = EXAMPLES[name][0], RecordingMechanism()
+    with pytest.raises(RunFailed, match=r"group 'B' has about -?\d+ training rows \(a noisy count\); at least 30"):
+        train(method, [with_group(make_data(), np.arange(200) < 3)], [mechanism])
+    assert mechanism.events == method.event(200)[:1], "the counts alone"
 
 
 @pytest.mark.parametrize("rows", [256, 8_192])
