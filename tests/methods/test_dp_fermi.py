@@ -97,13 +97,6 @@ def test_the_ball_is_not_needlessly_large() -> None:
     assert _contributions(only_theta, _ordinary(2)).max() >= 0.98
 
 
-def test_noise_has_the_scale_that_is_counted() -> None:
-    recorder = RecordingMechanism()
-    train(dataclasses.replace(METHOD, epochs=40), [_ordinary(2)], [recorder])
-    noise = np.concatenate([release.out - release.value for release in _sums(recorder)])
-    assert float(noise.std()) == pytest.approx(1.0, abs=5 / np.sqrt(2 * noise.size))
-
-
 def test_as_published_a_person_outside_the_batch_changes_what_the_batch_gives() -> None:
     """The shares are exact: amplification by sampling has no record to be absent."""
     data = _ordinary(2)
