@@ -15,6 +15,7 @@ from typing import Any
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import Claims
 from tests.patience import wait_until
 
 #: all that an event of the log may say: keys of runs and previews, numbers, and words of ours
@@ -82,3 +83,28 @@ def wait_until_gone(pids: set[int]) -> None:
     """Return as soon as these processes have ended."""
     names = {pid: identify(pid) for pid in pids}
     wait_until(lambda: all(is_dead(name) or name.endswith(":0") for name in names.values()), f"the end of {pids}")
+
+
+class Ready:
+    """Stands for processes that could start."""
+
+    ready = True
+
+    def __init__(self) -> None:
+        self.started: list[Started] = []
+
+    def start(self, run: object, place: str, claims: Claims = ()) -> Started:
+        self.started.append(Started(claims))
+        return self.started[-1]
+
+
+class Started:
+    """Stands for a process that is at work until it is told to end; an explorer has no claims."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims, self.alive = claims, True
+
+    def mishap(self) -> None: ...
+
+    def patience(self, asked: bool) -> float:
+        return 0.0

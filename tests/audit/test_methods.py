@@ -22,7 +22,7 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.runs.audit import AuditPlan, attack_pair, make_trainer, shorten, with_fields
 from tests.methods.examples.catalog import EXAMPLES, takes_images
-from tests.methods.harness import shrink_network
+from tests.methods.harness import shrink_networks
 from tests.noise import scale_noise
 
 DELTA = 1e-5
@@ -37,9 +37,9 @@ TOGETHER = [case for case in CASES if not issubclass(methods()[case.values[0]], 
 
 
 @pytest.fixture(autouse=True)
-def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
 
 
 def make_rows(network: str, count: int | None = None) -> Dataset:

@@ -27,10 +27,9 @@ from fairpriv_core.notions import catalog
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import foreground, session, worker
-from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from tests.cli.commands import Call
-from tests.patience import wait_until
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 FIELDS = (
@@ -408,21 +407,6 @@ def test_a_run_that_another_process_holds_is_waited_for(call: Call, monkeypatch:
             patch.setattr(foreground, "time", SimpleNamespace(sleep=lambda _: worker.work_on(work, claims)))
             waited = call(*arguments)
     assert waited.code == 0 and waited.json["key"] == row.key and "waiting for it" in waited.err
-
-
-def test_a_killed_run_is_taken_over_at_once(call: Call, local: RunStore) -> None:
-    arguments = (*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=60", "--replay-noise", "3", "--json")
-    process = subprocess.Popen([sys.executable, "-m", "fairpriv_core", *arguments], stdout=subprocess.DEVNULL)
-    with process:
-        wait_until(lambda: any(row.step for row in local.rows()) or process.poll() is not None, "the first commit")
-        process.kill()
-    [row] = local.rows()
-    assert row.status == "lost"
-    shown = local.metrics(row.key)
-    resumed = call(*arguments).json  # the same command goes on, as `resume` does
-    assert resumed["resumed_from_step"] == row.step > 0 and resumed["status"] == "finished"
-    assert set(shown) <= set(local.metrics(row.key))
-    assert resumed["event"] == resumed["released"] and resumed["steps"] == row.steps
 
 
 def test_a_schema_is_measured_with_noise_and_its_line_stands_in_the_ledger(call: Call, tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
-from fairpriv_core.bench.board import build_boards
-from fairpriv_core.bench.costs import fold_costs, measure_costs
+from fairpriv_core.bench.board import Board, build_boards
+from fairpriv_core.bench.costs import Cost, fold_costs, measure_costs
 from fairpriv_core.bench.suite import read_suite
 from fairpriv_core.documents.chosen import choose_runs
 from fairpriv_core.documents.report_numbers import chosen_trade_off
@@ -153,15 +154,21 @@ def every_sample(*names: str, about: str = "Adult, sex") -> dict[str, list[Figur
 
 
 def _of_bench() -> dict[str, list[FigureData]]:
+    boards, costs = _judge()
+    return {
+        "bench.draw_task": [draw_task(boards, boards[0].tasks[0])],
+        "bench.draw_bench_costs": [draw_bench_costs(costs, "Demographic parity")],
+    }
+
+
+@cache
+def _judge() -> tuple[list[Board], list[Cost]]:
+    """Return a board for each epsilon, and what tasks cost: judged once, and drawn for every sample."""
     entries = {"pf_ld": 0.84, "dp_fermi": 0.83}
     private = [make_lines(entries, epsilon_asked=epsilon) for epsilon in read_suite().epsilons]
     lines = pd.concat([*private, make_reference({"f_ld": 0.85, "none": 0.86})], ignore_index=True)
-    asked = [build_boards(lines, "demographic_parity", epsilon)[0] for epsilon in read_suite().epsilons]
-    costs = fold_costs(measure_costs(lines, "demographic_parity"))
-    return {
-        "bench.draw_task": [draw_task(asked, asked[0].tasks[0])],
-        "bench.draw_bench_costs": [draw_bench_costs(costs, "Demographic parity")],
-    }
+    boards = [build_boards(lines, "demographic_parity", epsilon)[0] for epsilon in read_suite().epsilons]
+    return boards, fold_costs(measure_costs(lines, "demographic_parity"))
 
 
 def _of_results(names: tuple[str, ...], about: str) -> dict[str, list[FigureData]]:

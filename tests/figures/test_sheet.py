@@ -7,6 +7,7 @@ import re
 import zlib
 from dataclasses import replace
 from functools import cache
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -211,8 +212,7 @@ def test_a_legend_stands_where_it_is_asked_for() -> None:
     assert {first.name, last.name} <= {each["text"] for each in ended["layout"]["annotations"]}
 
 
-@pytest.mark.parametrize("sheet", [PAPER, SLIDE], ids=lambda sheet: sheet.title)
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(("name", "sheet"), list(zip(FIGURES, cycle((PAPER, SLIDE)))), ids=FIGURES)
 def test_a_height_is_offered_from_the_least_that_fits(name: str, sheet: Sheet) -> None:
     figure = FIGURES[name]
     least, usual = find_heights(figure, sheet)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import signal
+import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,10 @@ from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, from_json
-from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.runs import RunStore, open_store
 from tests.cli.commands import Call
 from tests.launched import DELTA, begin, commit, config, evaluated, finish
+from tests.patience import wait_until
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 PF_LD = (Gaussian(9.0),)
@@ -132,22 +131,25 @@ def test_a_launch_beyond_the_cap_is_refused_and_leaves_nothing(call: Call, local
     assert 0.9 < item["epsilon"] <= 1 and 0 < item["cap"]["remaining"] < 1.2
 
 
-def test_a_run_that_is_killed_has_spent_what_it_released(local: RunStore) -> None:
-    command = [sys.executable, "-m", "fairpriv_core", *TRAIN, "--method", "pf_ld", "--epsilon", "1"]
-    process = subprocess.Popen([*command, "--set", "epochs=300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        ends = time.monotonic() + 60
-        while not count_steps(ledger_of()) and time.monotonic() < ends:
-            time.sleep(0.1)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-    row = local.rows()[0]
-    killed = ledger_of()
+def test_a_killed_run_has_spent_what_it_released_and_is_taken_over_at_once(
+    call: Call, local: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = (*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=150", "--json")
+    with subprocess.Popen([sys.executable, "-m", "fairpriv_core", *asked], stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: any(row.step > 50 for row in local.rows()) or process.poll() is not None, "some releases")
+        process.kill()
+    [row], killed, shown = local.rows(), ledger_of(), set(local.metrics(local.rows()[0].key))
     assert row.status == "lost" and row.step > 0
     assert 0 < count_steps(killed) <= row.step and 0 < killed["epsilon"] < killed["epsilon_planned"] <= 1
-    local.request(row.key, "stop")
-    stopped = ledger_of()
-    assert stopped["epsilon"] == stopped["epsilon_planned"] == killed["epsilon_planned"]
-    local.delete(row.key)
-    assert ledger_of()["epsilon"] == stopped["epsilon"]
+    shutil.copytree(Path(str(local.database.path)).parent, tmp_path / "stopped")
+    resumed = call(*asked).json  # the same command goes on, as `resume` does
+    assert resumed["resumed_from_step"] == row.step and resumed["status"] == "finished"
+    assert shown <= set(local.metrics(row.key))
+    assert resumed["event"] == resumed["released"] and resumed["steps"] == row.steps
+    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "stopped" / "runs.db"))
+    with open_store() as store:
+        store.request(row.key, "stop")
+        stopped = ledger_of()
+        assert stopped["epsilon"] == stopped["epsilon_planned"] == killed["epsilon_planned"]
+        store.delete(row.key)
+        assert ledger_of()["epsilon"] == stopped["epsilon"]

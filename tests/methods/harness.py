@@ -21,6 +21,7 @@ from fairpriv_core.audit.trials import Watcher, make_images, make_rows, make_thr
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import networks
 from fairpriv_core.engine.layers import Convolution, Dense, LayeredShape, MaxPool, Relu
+from fairpriv_core.methods import sf_pate
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 
@@ -32,7 +33,7 @@ __all__ = [
     "make_images",
     "make_three",
     "make_unfair",
-    "shrink_network",
+    "shrink_networks",
     "train",
     "with_group",
 ]
@@ -125,10 +126,11 @@ def make_unfair(groups: int, rows: int = 3000) -> Dataset:
     return dataclasses.replace(make_data(n=10, d=2, groups=groups), X=X.astype(np.float32), y=y, group=group)
 
 
-def shrink_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def shrink_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give cnn_small its kinds of layers in a twentieth of the size: what methods promise holds of any network.
 
-    The first convolution keeps records' gradients, the second what they are made of (see tests/engine).
+    The first convolution keeps records' gradients, the second what they are made of (see tests/engine). Votes are read
+    in one epoch instead of twenty: a fit that is resumed after each step reads them as often.
     """
 
     def build(image: networks.Image, outputs: int) -> LayeredShape:
@@ -139,3 +141,4 @@ def shrink_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return LayeredShape(image, layers)
 
     monkeypatch.setattr(networks, "build_cnn_small", build)
+    monkeypatch.setattr(sf_pate, "_READING", dataclasses.replace(sf_pate._READING, epochs=1))

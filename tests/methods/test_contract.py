@@ -15,6 +15,7 @@ import pytest
 from fairpriv_core.audit import contract, observe
 from fairpriv_core.audit.trials import HARD_ROWS, SHAPES, make_hard, strain
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.declaration import check_declaration
@@ -22,7 +23,7 @@ from fairpriv_core.methods.one_release import NETWORK
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.examples.catalog import CASES, EXAMPLES, Case, in_two_epochs, pair, trains_network
-from tests.methods.harness import RecordingMechanism, make_data, shrink_network, train, with_group
+from tests.methods.harness import RecordingMechanism, make_data, shrink_networks, train, with_group
 
 ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
 PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
@@ -36,7 +37,7 @@ WEIGHED = [
 ]
 OF_RECORDS = [name for name, each in EXAMPLES.items() if each[0].info.threat_model == "record"]
 OF_TWO_LABELS = [name for name, kind in methods().items() if kind.info.max_labels is not None]
-DEAR = {"one_release_record", "randomized_response"}  # whose fits take ten times as long as others'
+DEAR = {"one_release_record", "randomized_response", "sf_pate"}  # whose fits take ten times as long as others'
 COUNTS_ALL = {"dpsgd_f", "fairdp_adaptive"}  # which count a row without a gradient beside the sum of gradients
 FULL = 0.99  # a bound that is met exactly is that full, but for what rounding may add
 LESS_FULL = {
@@ -59,9 +60,9 @@ def of(case: Case) -> Method:
 
 
 @pytest.fixture(autouse=True)
-def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
 
 
 def test_every_method_has_an_example() -> None:
@@ -125,6 +126,14 @@ def test_rows_that_are_weighed_move_no_more_and_leave_nothing_beside(case: Case)
 @pytest.mark.parametrize("method", [case for case in PRIVATE if case.values[0].info.threat_model == "record"])
 def test_a_record_without_a_group_keeps_its_place_and_adds_nothing(method: Method) -> None:
     contract.check_nulls(in_two_epochs(method), make_data, method.info.notions[0])
+
+
+@pytest.mark.parametrize("name", ["dp_fermi", "dp_fermi_record", "pf_ld", "pf_ld_record"])
+def test_a_group_that_is_too_small_ends_the_run_and_is_paid_for(name: str) -> None:
+    method, mechanism = EXAMPLES[name][0], RecordingMechanism()
+    with pytest.raises(RunFailed, match=r"group 'B' has about -?\d+ training rows \(a noisy count\); at least 30"):
+        train(method, [with_group(make_data(), np.arange(200) < 3)], [mechanism])
+    assert mechanism.events == method.event(200)[:1], "the counts alone"
 
 
 @pytest.mark.parametrize("rows", [256, 8_192])

@@ -15,7 +15,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.audit import AuditPlan, attack_pair
-from tests.methods.harness import Watcher, make_images, shrink_network, with_group
+from tests.methods.harness import Watcher, make_images, shrink_networks, with_group
 from tests.methods.test_dp_fermi_classes import DEEP, IMAGES, METHOD, make_faces
 
 
@@ -60,7 +60,7 @@ def test_the_attack_does_not_refute_the_stated_epsilon() -> None:
 
 
 def test_without_noise_the_attack_wins_on_a_convolutional_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
     found = _attack(dataclasses.replace(IMAGES, noise_primal=0.0, noise_counts=0.0), rate=1.0, runs=8)
     (test, *_) = found["tests"]
     assert (test["hits"], test["alarms"]) == (test["seconds"], 0)

@@ -104,17 +104,6 @@ def test_a_fit_releases_the_sums_once_and_nothing_else(groups: int) -> None:
     assert sensitivity == METHOD.sensitivities(data.n, groups)["statistic"] == (1.0 if groups == 2 else np.sqrt(2.0))
 
 
-def test_noise_has_the_announced_scale() -> None:
-    recorders = [RecordingMechanism() for _ in range(20)]
-    data = make_data(n=100, d=500)
-    for recorder in recorders:
-        features = statistics.build_features(METHOD, data)
-        training = Training(notions()["demographic_parity"], 0, recorder, Watcher())
-        statistics.release_statistic(METHOD, data, training, features=features)
-    noise = np.concatenate([(part.out - part.value) / part.bound for each in recorders for part in each.releases])
-    assert float(np.std(noise)) == pytest.approx(METHOD.noise(), rel=0.02)
-
-
 def test_norms_are_within_1_after_rounding() -> None:
     for shape, clip in product(SHAPES.values(), (None, 0.01, 3.0)):
         features = statistics.build_features(dataclasses.replace(METHOD, clip=clip), shape(2))

@@ -51,7 +51,7 @@ from fairpriv_core.methods.shared import (
     votes,
 )
 from tests.methods.examples.catalog import EXAMPLES, in_two_epochs
-from tests.methods.harness import make_data, shrink_network
+from tests.methods.harness import make_data, shrink_networks
 from tests.methods.leaks import LEAKS
 from tests.methods.planted import Fault, replacing
 
@@ -318,9 +318,9 @@ MOVES: dict[str, Fault] = {
 
 
 @pytest.fixture(autouse=True)
-def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
 
 
 @pytest.mark.parametrize("fault", MOVES.values(), ids=MOVES)

@@ -1,4 +1,4 @@
-"""RaCO-DP at the mechanism during the real fit: what a record adds, what follows from what, the noise.
+"""RaCO-DP at the mechanism during the real fit: what a record adds, and what follows from what.
 
 A run is recorded, then replayed on other data: all models see the same releases and take the same course.
 """
@@ -6,13 +6,16 @@ A run is recorded, then replayed on other data: all models see the same releases
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
+from fairpriv_core.engine.training import Fitted
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.raco_dp import DecidedRule, RacoDp, RacoDpRule
 from fairpriv_core.notions.catalog import notions
@@ -20,7 +23,6 @@ from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
 from tests.methods.test_pf_ld_record import huge, of_kind, ordinary, train
-from tests.noise import scale_noise
 
 METHOD = RacoDp(epochs=9, sampling_rate=0.2, clip_primal=0.3, gap_target=0.001, multiplier_max=50.0, noise_primal=1.0)
 DEEP = dataclasses.replace(METHOD, hidden_layers=2, width=5, optimizer="sgd", learning_rate=0.2)
@@ -74,27 +76,6 @@ def test_a_row_without_an_output_is_not_counted() -> None:
     assert not any(release.value.any() for release in of_kind(alone, ""))
 
 
-def _measure_noise() -> tuple[float, float]:
-    """Return the deviation of the noise of gradients and of the histogram, over what the accountant is told: 1."""
-    recorder = RecordingMechanism()
-    train(dataclasses.replace(METHOD, epochs=150), [ordinary(4)], [recorder], "equalized_odds")
-    noise = np.array([(release.out - release.value) / release.bound for release in of_kind(recorder, "")])
-    return float(noise[:, :5].std()), float(noise[:, -16:].std())
-
-
-def test_gradients_and_histogram_have_the_noise_that_is_counted() -> None:
-    """Pooled over 3,750 and 12,000 values: five standard errors."""
-    gradients, histogram = _measure_noise()
-    assert gradients == pytest.approx(1.0, abs=0.06)
-    assert histogram == pytest.approx(1.0, abs=0.035)
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_halved_or_doubled_noise_is_caught(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    scale_noise(monkeypatch, factor)
-    assert all(abs(found - 1.0) > 0.4 for found in _measure_noise())
-
-
 def test_a_step_is_one_event_whatever_is_in_it() -> None:
     recorder = RecordingMechanism()
     (fitted,) = train(METHOD, [ordinary(2)], [recorder])
@@ -113,41 +94,57 @@ def test_without_multipliers_and_noise_the_method_is_dp_sgd_bit_for_bit(hidden_l
     assert plain.events == fair.events
 
 
+Told = list[list[np.ndarray]]
+
+
+def follow(
+    method: RacoDp, notion: str, rule: type[RacoDpRule], patch: pytest.MonkeyPatch, *names: str
+) -> tuple[Dataset, Fitted, Told]:
+    """Train with all rows in each step, without noise and clipping; return which arrays each step begins with too."""
+    data, told, set_factors = ordinary(2), Told(), rule._set_factors
+    quiet = dataclasses.replace(method, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
+    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=5)
+
+    def watch(own: RacoDpRule) -> None:
+        told.append([own.arrays[name][0].copy() for name in names])
+        set_factors(own)
+
+    patch.setattr(rule, "_set_factors", watch)
+    recorder = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
+    (fitted,) = train(quiet, [data], [recorder], notion)
+    return data, fitted, told[:5]
+
+
+def descend(data: Dataset, told: Told, penalize: Callable[..., Any]) -> np.ndarray:
+    """Return where steps of 0.1 end that go down the mean loss and what `penalize` makes of logits and arrays."""
+    theta = torch.zeros(data.d + 1, dtype=torch.float64)
+    rows, y = (torch.tensor(each, dtype=torch.float64) for each in (data.X, data.y))
+    for arrays in told:
+        theta = theta.detach().requires_grad_()
+        logit = rows @ theta[:-1] + theta[-1]
+        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y) + penalize(logit, *arrays)
+        value.backward()
+        theta = theta.detach() - 0.1 * theta.grad
+    return theta.numpy()
+
+
 @pytest.mark.parametrize("notion", OF_MEANS)
 def test_without_noise_and_clipping_a_step_follows_the_written_out_lagrangian(
     notion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """J - sum_i lambda_i mean(h over cell i), with the multipliers that the step before left."""
-    data = ordinary(2)
-    quiet = dataclasses.replace(METHOD, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
-    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=4)
-    steps: list[tuple[np.ndarray, np.ndarray]] = []
-    set_factors = RacoDpRule._set_factors
+    data, fitted, told = follow(METHOD, notion, RacoDpRule, monkeypatch, "multipliers")
+    y, pursued = torch.tensor(data.y, dtype=torch.float64), notions()[notion]
 
-    def watch(rule: RacoDpRule) -> None:
-        steps.append((rule.arrays["multipliers"][0].copy(), rule.arrays["mean_parameters"][0].copy()))
-        set_factors(rule)
-
-    monkeypatch.setattr(RacoDpRule, "_set_factors", watch)
-    recorder = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
-    (fitted,) = train(quiet, [data], [recorder], notion)
-    theta = torch.zeros(data.d + 1, dtype=torch.float64)
-    rows = torch.tensor(data.X, dtype=torch.float64)
-    y = torch.tensor(data.y, dtype=torch.float64)
-    cells = notions()[notion].conditions
-    for multipliers, _ in steps[:4]:
-        theta = theta.detach().requires_grad_()
-        logit = rows @ theta[:-1] + theta[-1]
+    def penalize(logit: Any, multipliers: np.ndarray) -> Any:
         chance = torch.sigmoid(logit)
-        h = torch.abs(chance - y) if notions()[notion].target == "loss" else chance
-        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
-        for place, (condition, group) in enumerate((c, g) for c in cells for g in range(2)):
-            inside = (data.group == group) & ((condition is None) | (data.y == condition))
-            value = value - float(multipliers[place]) * h[torch.tensor(inside)].mean()
-        value.backward()
-        theta = theta.detach() - 0.1 * theta.grad
-    assert any(multipliers.any() for multipliers, _ in steps)
-    assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+        h = torch.abs(chance - y) if pursued.target == "loss" else chance
+        cells = [(data.group == g) & ((c is None) | (data.y == c)) for c in pursued.conditions for g in range(2)]
+        means = [h[torch.tensor(inside)].mean() for inside in cells]
+        return -sum(float(each) * mean for each, mean in zip(multipliers, means, strict=True))
+
+    assert any(multipliers.any() for [multipliers] in told)
+    assert np.allclose(fitted.parameters, descend(data, told, penalize), atol=2e-4)
 
 
 def test_where_labels_are_compared_a_step_follows_the_written_out_lagrangian(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,33 +152,18 @@ def test_where_labels_are_compared_a_step_follows_the_written_out_lagrangian(mon
 
     d_g is how many of group g were decided 1 in the steps before, r_g their share of label 1.
     """
-    data = ordinary(2)
-    quiet = dataclasses.replace(METHOD, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
-    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=6)
-    told: list[tuple[np.ndarray, np.ndarray]] = []
-    set_factors = DecidedRule._set_factors
+    data, fitted, told = follow(METHOD, "predictive_parity", DecidedRule, monkeypatch, "multipliers", "recent")
+    y, groups = torch.tensor(data.y, dtype=torch.float64), [torch.tensor(data.group == group) for group in range(2)]
 
-    def watch(rule: DecidedRule) -> None:
-        told.append((rule.arrays["multipliers"][0].copy(), rule.arrays["recent"][0].copy()))
-        set_factors(rule)
-
-    monkeypatch.setattr(DecidedRule, "_set_factors", watch)
-    recorder = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
-    (fitted,) = train(quiet, [data], [recorder], "predictive_parity")
-    theta = torch.zeros(data.d + 1, dtype=torch.float64)
-    rows, y = (torch.tensor(each, dtype=torch.float64) for each in (data.X, data.y))
-    for multipliers, recent in told[:6]:
-        theta = theta.detach().requires_grad_()
-        logit = rows @ theta[:-1] + theta[-1]
-        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
+    def penalize(logit: Any, multipliers: np.ndarray, recent: np.ndarray) -> Any:
+        total = 0.0
         for group, (zero, one) in enumerate(np.nan_to_num(data.n * recent).reshape(2, 2, 2)[:, :, 1]):
-            size, h = max(zero + one, 30.0), torch.sigmoid(logit)[torch.tensor(data.group == group)]
-            mine = y[torch.tensor(data.group == group)]
-            value = value - float(multipliers[group]) * ((mine * h).sum() - one / size * h.sum()) / size
-        value.backward()
-        theta = theta.detach() - 0.1 * theta.grad
+            size, h, mine = max(zero + one, 30.0), torch.sigmoid(logit)[groups[group]], y[groups[group]]
+            total = total - float(multipliers[group]) * ((mine * h).sum() - one / size * h.sum()) / size
+        return total
+
     assert any(multipliers.any() for multipliers, _ in told)
-    assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+    assert np.allclose(fitted.parameters, descend(data, told, penalize), atol=2e-4)
 
 
 def test_predictive_parity_comes_nearer_where_features_tell_the_groups() -> None:
@@ -241,39 +223,19 @@ def test_where_false_negatives_are_bounded_a_step_follows_the_written_out_lagran
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """J + sum_g lambda_g (1 - mean of h over the positives of g - bound), lambda_g by the shares that were missed."""
-    data = ordinary(2)
-    quiet = dataclasses.replace(MISSES, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
-    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=4)
-    steps: list[np.ndarray] = []
-    set_factors = RacoDpRule._set_factors
+    data, fitted, told = follow(MISSES, "demographic_parity", RacoDpRule, monkeypatch, "multipliers")
+    inside = [(data.group == group) & (data.y == 1) for group in range(2)]
+    sizes, expected, recent = np.array([each.sum() for each in inside]), [np.zeros(2)], list[np.ndarray]()
 
-    def watch(rule: RacoDpRule) -> None:
-        steps.append(rule.arrays["multipliers"][0].copy())
-        set_factors(rule)
+    def penalize(logit: Any, multipliers: np.ndarray) -> Any:
+        assert np.allclose(multipliers, expected[-1], atol=1e-6)
+        missed = np.array([1.0 - (logit.detach().numpy()[each] > 0).mean() for each in inside])
+        recent.append(0.9 * recent[-1] + 0.1 * missed if recent else missed)
+        step = 30.0 / 5 * sizes / sizes.mean() * (recent[-1] - 0.1)
+        expected.append((expected[-1] + step).clip(0.0, 50.0))
+        return -sum(float(multipliers[g]) * torch.sigmoid(logit)[torch.tensor(inside[g])].mean() for g in range(2))
 
-    monkeypatch.setattr(RacoDpRule, "_set_factors", watch)
-    everybody = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
-    (fitted,) = train(quiet, [data], [everybody], "demographic_parity")
-    theta = torch.zeros(data.d + 1, dtype=torch.float64)
-    rows, y = (torch.tensor(each, dtype=torch.float64) for each in (data.X, data.y))
-    expected = np.zeros(2)
-    sizes = np.array([((data.group == group) & (data.y == 1)).sum() for group in range(2)])
-    recent: Any = None
-    for multipliers in steps[:4]:
-        assert np.allclose(multipliers, expected, atol=1e-6)
-        theta = theta.detach().requires_grad_()
-        logit = rows @ theta[:-1] + theta[-1]
-        decided = (logit.detach().numpy() > 0).astype(float)
-        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
-        inside = [torch.tensor((data.group == group) & (data.y == 1)) for group in range(2)]
-        for group in range(2):
-            value = value - float(multipliers[group]) * torch.sigmoid(logit)[inside[group]].mean()
-        value.backward()
-        theta = theta.detach() - 0.1 * theta.grad
-        missed = np.array([(1.0 - decided[each.numpy()]).mean() for each in inside])
-        recent = missed if recent is None else 0.9 * recent + 0.1 * missed
-        expected = (expected + 30.0 / 4 * sizes / sizes.mean() * (recent - 0.1)).clip(0.0, 50.0)
-    assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
+    assert np.allclose(fitted.parameters, descend(data, told, penalize), atol=2e-4)
 
 
 def test_false_negatives_come_down_to_their_bound_in_every_group() -> None:

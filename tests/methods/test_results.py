@@ -40,8 +40,13 @@ def seeds(request: pytest.FixtureRequest) -> int:
 
 
 @lru_cache
-def _split(dataset: str, sensitive: str, seed: int) -> tuple[Dataset, Dataset]:
-    return split_dataset(load_dataset(DataSpec(dataset=dataset, sensitive=sensitive)), seed=seed, split="stratified")
+def _split(dataset: str, sensitive: str, seed: int, split: str = "stratified") -> tuple[Dataset, Dataset]:
+    return split_dataset(_load(dataset, sensitive), seed=seed, split=split)
+
+
+@lru_cache
+def _load(dataset: str, sensitive: str) -> Dataset:
+    return load_dataset(DataSpec(dataset=dataset, sensitive=sensitive))
 
 
 def _reach(
@@ -124,8 +129,7 @@ def test_clipping_costs_men_most_and_fairdp_restores_it() -> None:
 
 
 def _points_by_group(method: Method) -> np.ndarray:
-    data = load_dataset(DataSpec(dataset="adult", sensitive="sex"))
-    train, test = split_dataset(data, seed=0, split="official")
+    train, test = _split("adult", "sex", 0, "official")
     fitted = method.fit(train, Training(notions()["accuracy_parity"], 0, Mechanism(Randomness.replay(0)), Watcher()))
     right = (predict_proba(fitted.network, fitted.parameters, test.X)[:, 1] > 0.5) == test.y
     return 100.0 * np.array([right[test.group == group].mean() for group in range(test.groups)])

@@ -69,9 +69,14 @@ def data_at_first(small_data: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look once for what installed packages offer: each page tried would read them all again."""
+def components_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look once for packages with components: each page tried would look again, for 0.1 s."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _scan_once)
+
+
+@pytest.fixture(autouse=True)
+def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look once for what installed packages offer."""
     monkeypatch.setattr(metadata, "entry_points", _list_once)
 
 

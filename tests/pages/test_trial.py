@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -11,14 +11,16 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.stored import read_stored_runs
-from fairpriv_core.runs.supervisor import Supervisor
+from fairpriv_core.runs import supervisor
 from fairpriv_core.store.decisions import DecisionStore
 from fairpriv_core.store.mode import EVERYBODY
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.uploads import UploadStore
+from fairpriv_core.store.work import WorkStore
 from pages.widgets.shared import frame
 from tests.pages.shown import PAGES, Open, buttons, open_frame, said, whole
+from tests.processes import Ready
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "epsilon": 1.0}
 SMALL = {"name": "pf_ld", "epochs": 2}
@@ -120,22 +122,30 @@ def test_pages_that_take_files_or_much_time_are_not_there(own_store: Path) -> No
     assert start.button("go_own").disabled and not start.button("go_train").disabled
 
 
-def test_two_train_at_a_time_of_which_the_explorer_is_one(own_store: Path) -> None:
+def test_two_train_at_a_time_of_which_the_explorer_is_one(own_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nursery = Ready()
+    monkeypatch.setattr(supervisor, "ChildProcesses", lambda: nursery)
     with open_store(str(own_store)) as store:
-        made = Supervisor(str(own_store))
-        for seed in range(3):
-            store.submit(build_config({**RAW, "method": {"name": "pf_ld", "epochs": 3}, "seed": seed}))
-        store.explore(build_config({**RAW, "method": {"name": "pf_ld", "epochs": 3}, "seed": 9}))
-        most = 0
-        try:
-            while not all(row.ended for row in (*store.rows(), *store.explored(9))):
-                made.attend()
-                at_work = [row for row in (*store.rows(), *store.explored(9)) if row.status == "running"]
-                most = max(most, len(at_work))
-                time.sleep(0.02)  # what looks all the time takes the processor from what it looks at
-        finally:
-            made.stop()
-        assert most == 2 and {row.status for row in store.rows()} == {"finished"}
+        crew, work = supervisor.Supervisor(str(own_store)), WorkStore(store.database)
+        queued = [store.submit(build_config({**RAW, "method": SMALL, "seed": seed})).key for seed in range(3)]
+        explored = build_config({**RAW, "method": SMALL, "seed": 9})
+
+        def look() -> list[list[str]]:
+            for _ in range(3):
+                crew.tick()
+            return [[claim.key for claim in process.claims] for process in nursery.started]
+
+        store.explore(explored)
+        assert look() == [[], queued[:1]], "the explorer has no claims"
+        explorer, first = nursery.started
+        for claim in (*first.claims, *work.claim(exploring=True)):
+            work.refuse(claim, "the test ends it", "failed")
+        first.alive = False
+        assert look() == [[], queued[:1], queued[1:2]]
+        explorer.alive = False
+        assert look() == [[], *([key] for key in queued)]
+        store.explore(replace(explored, seed=10))
+        assert len(look()) == 4, "an explorer waits for its place too"
 
 
 def test_what_takes_more_is_said_at_once_and_nothing_is_made_for_it(own_store: Path, open_page: Open) -> None:

@@ -14,7 +14,7 @@ from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.runs import plugin_check
 from fairpriv_core.runs.plugin_check import Finding, Part, list_parts, try_part
 from tests.cli.commands import Call
-from tests.methods.harness import shrink_network
+from tests.methods.harness import shrink_networks
 from tests.plugins import mutants
 from tests.plugins.installed import PREFIX, Installer
 from tests.plugins.test_catalogues import DATA, METHOD, NOTION
@@ -23,9 +23,9 @@ RUNS = 120  # of an attack, on each data set
 
 
 @pytest.fixture(autouse=True)
-def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train small convolutional networks."""
-    shrink_network(monkeypatch)
+    shrink_networks(monkeypatch)
 
 
 def offer(install: Installer, kind: type[mutants.Mutant]) -> Plugin:

@@ -21,11 +21,11 @@ from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from tests.cli.commands import Call
-from tests.pages.conftest import open_page
+from tests.pages.conftest import components_scanned_once, open_page, small_data
 from tests.plugins.installed import PREFIX, Installer
 from tests.plugins.test_catalogues import METHOD
 
-__all__ = ["open_page"]
+__all__ = ["components_scanned_once", "open_page", "small_data"]
 PACKAGE = f"{PREFIX}method 1.0"
 ASKED = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--method", "good")
 TRAIN = ("train", *ASKED, "--epsilon", "2", "--set", "epochs=2", "--json")

@@ -19,11 +19,12 @@ from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.supervisor import serving
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.store.work import Claims, WorkStore
+from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import request_cost
 from tests.patience import PATIENCE, wait_until
 from tests.processes import (
     FACTS,
+    Ready,
     find_children,
     is_moving,
     read_events,
@@ -175,31 +176,6 @@ def test_a_reused_process_id_is_not_taken_for_the_process() -> None:
     assert not is_dead(identify())
     assert is_dead(f"{host}:{pid}:{int(started) + 1}") and is_dead(None)
     assert not is_dead(f"elsewhere:{pid}:{started}")
-
-
-class Ready:
-    """Stands for processes that could start."""
-
-    ready = True
-
-    def __init__(self) -> None:
-        self.started: list[Started] = []
-
-    def start(self, run: object, place: str, claims: Claims) -> Started:
-        self.started.append(Started(claims))
-        return self.started[-1]
-
-
-class Started:
-    """Stands for a process that is at work until it is told to end."""
-
-    def __init__(self, claims: Claims) -> None:
-        self.claims, self.alive = claims, True
-
-    def mishap(self) -> None: ...
-
-    def patience(self, asked: bool) -> float:
-        return 0.0
 
 
 def test_an_idle_supervisor_asks_for_work_where_something_has_changed(
