@@ -223,8 +223,7 @@ def try_rule(*, names_gap: bool = False) -> pd.DataFrame:
 def try_forecasts(*, step: int = 1) -> pd.DataFrame:
     """Return of each cell of the evidence which share of its fits lay between the ends of a forecast, and their length.
 
-    Tables from the same source are left out of what is forecast by. `known` is the loss where plain training is known,
-    under `attribute`. Of a `step` of cells one is tried.
+    Tables from the same source are left out of what is forecast by. Of a `step` of cells one is tried.
     """
     lines: list[dict[str, Any]] = []
     cells = list(read_fits().groupby(["notion", "setting", "table", "epsilon"]))
@@ -233,14 +232,12 @@ def try_forecasts(*, step: int = 1) -> pd.DataFrame:
         size = Size(int(cell["rows"].iloc[0]), int(cell.groups.iloc[0]))
         made, gain = cell[cell.accuracy.notna()], float((cell.plain_accuracy - cell.constant).mean())
         protect = methods()[list_able()[setting]["name"]].info.threat_model
-        known = gain if protect == "attribute" else None
-        forecast = forecast_fit(build_config(raw), size, gain=known, without=name_family(table))
+        forecast = forecast_fit(build_config(raw), size, without=name_family(table))
         if forecast is None or made.empty:
             continue
         most = {"gain": max(gain, 0.0), "plain_gap": float(made.plain_gap.mean())}
         lines.append({"protect": protect, "notion": notion, **most})
-        of_loss, of_known = (find_loss(made), forecast.loss), (find_loss(made), forecast.loss_here)
-        for name, (values, ends) in {"loss": of_loss, "known": of_known, "gap": (made.gap, forecast.gap)}.items():
+        for name, values, ends in (("loss", find_loss(made), forecast.loss), ("gap", made.gap, forecast.gap)):
             if ends is not None:
                 lines[-1] |= {name: values.between(*ends).mean(), f"{name}_length": ends[1] - ends[0]}
     return pd.DataFrame(lines)
@@ -248,19 +245,16 @@ def try_forecasts(*, step: int = 1) -> pd.DataFrame:
 
 def format_forecasts(forecasts: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of a table: how well forecasts held, and how long they were."""
-    yield (
-        "| protected, notion | cells | loss | loss, plain training known | from one answer to plain training "
-        "| gap | plain training's gap |"
-    )
-    yield f"| --- |{' ---: |' * 6}"
+    yield "| protected, notion | cells | loss | from one answer to plain training | gap | plain training's gap |"
+    yield f"| --- |{' ---: |' * 5}"
     for (protect, notion), part in forecasts.groupby(["protect", "notion"]):
         means = part.select_dtypes("number").mean()
-        loss, known, gap = (
+        loss, gap = (
             f"{100 * means[name]:.0f} %, {100 * means[f'{name}_length']:.1f}" if means[name] >= 0 else "–"
-            for name in ("loss", "known", "gap")
+            for name in ("loss", "gap")
         )
         gain, plain_gap = (f"{100 * means[name]:.1f}" for name in ("gain", "plain_gap"))
-        yield f"| {protect}, {notion} | {len(part):,} | {loss} | {known} | {gain} | {gap} | {plain_gap} |"
+        yield f"| {protect}, {notion} | {len(part):,} | {loss} | {gain} | {gap} | {plain_gap} |"
 
 
 def format_document(tried: pd.DataFrame, aimed: pd.DataFrame, forecasts: pd.DataFrame) -> str:

@@ -192,13 +192,13 @@ def discriminate(exported: Sequence[Sequence[Mapping[str, float]]]) -> np.ndarra
 def compare_releases(
     releases: Sequence[Release], first: Sequence[Release], second: Sequence[Release], others: Sequence[Release]
 ) -> float:
-    """Return log P(seen | second) - log P(seen | first) of a run's releases, `others` as `compare_worlds` has them."""
+    """Return log P(releases | second) - log P(releases | first) of a run, `others` as `compare_worlds` has them."""
     stacks = stack_like(releases, first, second, others)
     return sum(_log_density(out, b, rest) - _log_density(out, a, rest) for out, a, b, rest in stacks)
 
 
 def _log_density(released: Stack, at: Stack, others: Stack) -> float:
-    """Return log P(seen) up to what is the same for every data set."""
+    """Return log P(released) up to what is the same for every data set."""
     if released.kind == RESPONSE:
         return float((released.scale * (released.out == at.value).sum(axis=1)).sum())
     if released.kind == CHOICE:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpriv_core import checks
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -94,6 +95,7 @@ class _ObservedMechanism(Mechanism):
 
     def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
         """Release a choice."""
+        checks.positive(epsilon=options["epsilon"])  # its noise is described before it is drawn
         bound = float(options["sensitivity"])
         release = _describe(CHOICE, scores, bound, 2.0 * bound / float(options["epsilon"]), options)
         return int(self._observe(replace(release, out=np.zeros(())), partial(super().noisy_max, scores, **options)))

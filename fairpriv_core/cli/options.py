@@ -125,7 +125,7 @@ def take_cells(arguments: dict[str, Any]) -> tuple[Column, ...]:
         spellings["missing_words"] = (
             [*spellings.get("missing_words", filter(None, MISSING)), *further] if further else []
         )
-    return tuple(read_column(name, cells) for name, cells in columns.items())
+    return tuple(read_column(name, settings) for name, settings in columns.items())
 
 
 def _split(texts: str) -> list[str]:

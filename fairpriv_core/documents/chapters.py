@@ -163,7 +163,7 @@ def mark_runs(
 ) -> tuple[str, ...]:
     """Return the sentences on runs, each once; one that is not about all runs begins with the marks of its own."""
     pairs = ((setting.mark, sentence) for setting in settings for sentence in dict.fromkeys(list_sentences(setting)))
-    marks_by_sentence = group_by(pairs, lambda total: total[1])
+    marks_by_sentence = group_by(pairs, lambda pair: pair[1])
     return tuple(
         sentence if len(own) == len(settings) else f"{', '.join(mark for mark, _ in own)}: {sentence}"
         for sentence, own in marks_by_sentence.items()
@@ -450,9 +450,7 @@ def _build_costs(settings: Sequence[Chosen[Kind]], beside: ReportData) -> Sectio
     if hidden := [reference for reference in beside.references if reference.accuracy is None]:
         keys = ", ".join(plain_run.key for plain_run in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
-    unpaid = [
-        plain_run.mark for plain_run in settings if plain_run.first.missing and plain_run.first.epsilon.is_covered
-    ]
+    unpaid = [setting.mark for setting in settings if setting.first.missing and setting.first.epsilon.is_covered]
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))

@@ -11,7 +11,7 @@ from fairpriv_core.facts import classes, wording
 from fairpriv_core.facts.classes import are_groups, compare_classes, find_reference, format_decided, has_classes
 from fairpriv_core.facts.compare import fold_exact
 from fairpriv_core.facts.measured import Measured
-from fairpriv_core.facts.measures import Fact, Measures, find_worst
+from fairpriv_core.facts.measures import Fact, Measures, cut_interval, find_worst
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.figures import live
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Series, Value
@@ -185,7 +185,11 @@ def chosen_trade_off(
     """
     titles = dict.fromkeys(setting.first.notion.title for setting in settings)
     numbers = [(setting, setting.measure() if paid else setting.row) for setting in settings]
-    points = [(setting, own.accuracy, own.gap) for setting, own in numbers if own.accuracy.mean is not None]
+    points = [
+        (setting, cut_interval(own.accuracy), cut_interval(own.gap, setting.first.notion))
+        for setting, own in numbers
+        if own.accuracy.mean is not None
+    ]
     gap_points = [point for point in points if point[2].mean is not None]
     if gap_points:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
@@ -222,7 +226,7 @@ def _draw_point(name: str, style: str, x: Mean, accuracy: Mean, *, text: str, va
     ends = [[_in_percent(end) for end in (mean.mean, mean.low, mean.high)] for mean in (x, accuracy)]
     (place, left, right), (y, low, high) = ends
     point = Series(name, "points", (place or 0.0,), (y,), style=style, variation=variation, text=(text,))
-    point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
+    point = point if low is None or high is None else replace(point, low=(low,), high=(high,))
     return point if left is None else replace(point, x_low=(left,), x_high=(right,))
 
 

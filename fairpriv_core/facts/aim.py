@@ -10,7 +10,7 @@ import numpy as np
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.facts.measures import CountTable, widen
+from fairpriv_core.facts.measures import CountTable, cut_interval, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import USUAL_GAP
@@ -99,7 +99,7 @@ def fold_apart(gaps: Sequence[Apart], *, answered: bool) -> Mean:
     gap = gaps[0].gap
     if len(gaps) == 1:
         return Mean(gap.value, gap.low, gap.high, 1)
-    mean = mean_interval(pair_gap.gap.value for pair_gap in gaps)
+    mean = cut_interval(mean_interval(pair_gap.gap.value for pair_gap in gaps))
     return widen(mean, [(pair_gap.gap.low, pair_gap.gap.high) for pair_gap in gaps]) if answered else mean
 
 

@@ -47,7 +47,8 @@ class Measured:
         epsilon: the budget asked for, else the one proved; None without one.
         published: whether that ε is the paper's claim.
         kind: of the number that may be shown to the fewest people.
-        accuracy, gap: means over seeds with 95 % t intervals, or one seed's over its test rows (and noise).
+        accuracy, gap: means over seeds with 95 % t intervals, cut to what a share or gap can be, or one seed's interval
+            over its test rows (and noise).
         by_seed: accuracy and gap of each seed that has both.
         groups: of the first seed, under the first condition of the notion, where that may be told.
         sizes: how many test rows each group has, by its name.

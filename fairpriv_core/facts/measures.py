@@ -80,7 +80,7 @@ def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:
 def cut_interval(mean: M, notion: Notion | None = None) -> M:
     """Return a mean over seeds, its interval as far as what is meant can be: a share in [0, 1], of two seeds too.
 
-    `notion`: whose gap it is; None for an accuracy. A level, in nats, has no largest value.
+    `notion`: whose gap it is; None for an accuracy, or a gap of shares. A level, in nats, has no largest value.
     """
     if mean.mean is None or mean.low is None or mean.high is None:
         return mean

@@ -37,7 +37,6 @@ _LIKE = 0.25  # a table is called like another from this weight on, that of the 
 _NEAR = 0.25  # nothing is forecast where the nearest table has less; no table that a forecast was tried on had
 _DELTA = 1e-5
 _HELD = 0.9  # nine fits in ten lie between the ends of what is forecast
-_SPARE = 1.645  # deviations of an accuracy on the test rows, by which a loss may exceed what plain training gains
 _FAILS = 0.05  # a share of fits without a model that is worth a sentence
 
 
@@ -71,28 +70,21 @@ class Forecast:
         gap: None of a method that pursues none.
         failed: the share of fits that gave no model.
         tables: how many it rests on.
-        gain: of plain training over one answer for all on the table at hand; None where that is private or not known.
-        loss_here: what of `loss` such a gain leaves; None without `gain`.
     """
 
     loss: tuple[float, float]
     gap: tuple[float, float] | None
     failed: float
     tables: int
-    gain: float | None = None
-    loss_here: tuple[float, float] | None = None
 
     def format(self) -> str:
         """Return the sentences."""
-        lost, here = _format_ends(self.loss), _format_ends(self.loss_here or self.loss)
         said = (
-            f"Nine in ten runs of this method lost {lost} of accuracy against plain training, on the "
-            f"{count_text(self.tables, 'table')} most like this one."
+            f"Nine in ten runs of this method lost {_format_ends(self.loss)} of accuracy against plain training, on "
+            f"the {count_text(self.tables, 'table')} most like this one."
         )
         if self.gap is not None:
             said += f" Their gaps were {_format_ends(self.gap)}."
-        if self.gain is not None and here != lost:
-            said += f" Plain training is {100 * self.gain:.1f} points above one answer here: expect to lose {here}."
         return said if self.failed < _FAILS else f"{said} {100 * self.failed:.0f} % of all gave no model."
 
 
@@ -236,12 +228,8 @@ def count_like(fits: pd.DataFrame) -> int:
     return int((nearest >= _LIKE * nearest.max()).sum())
 
 
-def forecast_fit(config: RunConfig, size: Size, *, gain: float | None = None, without: str = "") -> Forecast | None:
-    """Return what to expect of a run; None where nothing like it was tried: settings, notion, kind of data, place.
-
-    `gain` is what plain training gains over one answer for all on the run's test rows, where features and labels are
-    public.
-    """
+def forecast_fit(config: RunConfig, size: Size, *, without: str = "") -> Forecast | None:
+    """Return what to expect of a run; None where nothing like it was tried: settings, notion, kind of data, place."""
     aware, name = config.method.info.pursues_notion, _name_setting(config.method)
     if name is None or config.epsilon is None or not size.is_like_evidence:
         return None
@@ -257,18 +245,12 @@ def forecast_fit(config: RunConfig, size: Size, *, gain: float | None = None, wi
     lost = find_ends(find_loss(made).to_numpy(), weights)
     apart = find_ends(made.gap.to_numpy(), weights) if aware else None
     failed = float(1.0 - made.weight.sum() / fits.weight.sum())
-    return Forecast(lost, apart, failed, count_like(fits), gain, None if gain is None else _limit(lost, gain, size))
+    return Forecast(lost, apart, failed, count_like(fits))
 
 
 def find_loss(fits: pd.DataFrame) -> pd.Series:
     """Return how much accuracy each fit lost against plain training; 0 where it lost none."""
     return (fits.plain_accuracy - fits.accuracy).clip(lower=0.0)
-
-
-def _limit(ends: tuple[float, float], gain: float, size: Size) -> tuple[float, float]:
-    """Return the ends of a loss where plain training gains `gain`: a model is seldom worse than one answer for all."""
-    most = max(gain, 0.0) + _SPARE * 0.5 / math.sqrt(size.rows / 3)  # a third as many are tested on
-    return min(ends[0], most), min(ends[1], most)
 
 
 def _name_setting(method: Method) -> str | None:

@@ -26,10 +26,10 @@ _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of
 def expect_seconds(
     config: RunConfig, *, n_train: int, steps: int, shape: AnyShape, rows: Iterable[RunRow]
 ) -> tuple[float, bool] | None:
-    """Return about how many seconds a run takes, and whether one of its kind among `rows` (newest first) shows it.
+    """Return about how many seconds a run takes, and whether one among `rows` (newest first) shows it.
 
-    `steps` are those of the calibrated method, `shape` is the network that is trained. None for a person's own network
-    that no run among `rows` has trained.
+    That is one of the same method, network and data. `steps` are those of the calibrated method, `shape` is the network
+    that is trained. None for a person's own network that no run among `rows` has trained.
     """
     config_json = config.to_json()
     for row in rows:

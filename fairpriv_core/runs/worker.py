@@ -153,6 +153,6 @@ def _fail(work: WorkStore, journal: StoreJournal, session: RunSession, error: Fa
         work.refuse(session.claim, str(error), kind)
         _note_end(session.claim, "failed", kind)
         return
-    plan, time = session.watch.plan, journal.spent(journal.sessions.index(session))
-    record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **time)
+    plan, seconds = session.watch.plan, journal.spent(journal.sessions.index(session))
+    record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **seconds)
     _finish(work, [session.claim], [Ending(record, journal.leftover(session, record), error_kind=kind)])

@@ -16,7 +16,7 @@ from fairpriv_core.audit.observe import RecordingMechanism, ReplayingMechanism
 from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, record_runs
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, RandomizedResponse, SampledGaussian
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -175,3 +175,9 @@ def test_a_pair_differs_in_one_record_alone() -> None:
     assert isinstance(pair, Pair)
     assert np.array_equal(pair.first.X, pair.second.X) and np.array_equal(pair.first.y, pair.second.y)
     assert np.flatnonzero(pair.first.group != pair.second.group).tolist() == [pair.record]
+
+
+def test_an_observed_choice_refuses_an_impossible_epsilon_as_the_mechanism_does() -> None:
+    options = {"sensitivity": 1.0, "epsilon": 0.0, "purpose": "a", "index": 0}
+    with pytest.raises(BadInput, match=r"epsilon must be a finite number > 0, got 0\.0"):
+        RecordingMechanism(0).noisy_max(np.ones(3), **options)

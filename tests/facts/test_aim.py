@@ -64,6 +64,11 @@ def test_the_verdict_follows_the_interval_of_the_groups_that_are_large(
     assert reached.sentence == f"You asked for a gap of at most 4 points; {said}"
 
 
+def test_over_two_seeds_the_gap_is_between_0_and_100_points() -> None:
+    reached = judge(selected((300, 1000), (310, 1000)), selected((300, 1000), (550, 1000)))
+    assert reached is not None and (reached.verdict, reached.far) == ("maybe", "0.0 to 100.0")
+
+
 def test_noisy_counts_are_judged_by_their_noise() -> None:
     """A gap of 12 is beyond 4; noise of 400 in each count leaves that open, and hides a small group."""
     counts = 0.5 + selected((3000, 10000), (4200, 10000), (300, 400))

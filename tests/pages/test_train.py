@@ -392,20 +392,6 @@ def test_before_launch_stands_what_to_expect_and_where_the_error_of_the_bound_is
     assert not page.exception and "expected_accuracy" not in charts(page)
 
 
-def test_what_plain_training_gains_bounds_the_loss_to_expect_where_features_and_labels_are_public(
-    open_page: Open,
-) -> None:
-    asked = {"data": {"dataset": "synthetic", "sensitive": "group", "rows": 4000}, "notion": "demographic_parity"}
-    config = build_config({**asked, "epsilon": 0.1, "method": "dp_fermi"})
-    settings = {name.replace(".", "__"): text for name, text in write_settings(config.to_json()).items()}
-    train(build_config({**asked, "method": "none"}), Reporter(say=lambda _: None, show=lambda _: None))
-    page = whole(open_page("train", **settings))
-    assert "Nine in ten runs of this method lost 0 to 31 points" in said(page)
-    assert re.search(r"Plain training is 1\d\.\d points above one answer here: expect to lose 0 to \d", said(page))
-    page.selectbox("method").set_value("pf_ld_record").run()
-    assert "Nine in ten runs" in said(page, "markdown") and "above one answer" not in said(page), "labels are private"
-
-
 def test_the_line_under_a_bound_has_its_dot_where_the_error_is_least() -> None:
     curve = ClippingCurve((0.01, 0.1, 1.0, 10.0), (2.0, 1.0, 0.0, 0.0), (0.0, 0.1, 1.5, 15.0), 0.1)
     assert 'left:50.0%"' in write_sparkline(curve, 0.01, 1.0) and "least near 0.1" in write_sparkline(curve, 0.01, 1.0)

@@ -52,7 +52,7 @@ def offer_merges(report: FileReport, compared: Collection[str]) -> None:
     Words that seem to stand for no value are offered of label and groups, whose rows they would leave out.
     """
     columns = {column.name: column for column in report.columns if not column.numeric and column.values}
-    for name in sorted(columns, key=lambda part: part not in compared):
+    for name in sorted(columns, key=lambda column: column not in compared):
         pairs = suggest_merges(columns[name].values)
         if pairs:
             pairs_text = ", ".join(f"{text} → {value}" for text, value in islice(pairs.items(), _MOST_NAMED))

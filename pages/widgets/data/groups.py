@@ -198,7 +198,7 @@ def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> N
 
 
 def show_terms(outline: Outline) -> None:
-    """Draw what an epsilon on the data assumes, and the caveats of the data."""
+    """Draw what an epsilon on the data assumes, and the caveats of the data but for those of left-out columns."""
     dataset = outline.dataset
     with st.expander("What an ε on this data assumes", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():

@@ -45,7 +45,7 @@ def draw_state(store: RunStore, row: RunRow) -> None:
         if row.ended and not _can_resume(row):
             st.caption(plain(line))
             return
-        left, right = st.columns(2, vertical_alignment="center")
+        left, right = st.columns(2)
         with left:
             st.progress(min(1.0, row.step / row.steps) if row.steps else float(row.step > 0), text=plain(line))
         with right.container(horizontal=True, horizontal_alignment="right", gap="small", key="brakes"):

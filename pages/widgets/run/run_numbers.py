@@ -111,7 +111,8 @@ def _find_spent(row: RunRow, run: RunFacts[Kind] | None) -> float | None:
 def draw_budget(row: RunRow, run: RunFacts[Kind] | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is.
 
-    The ε of a part is computed coarsely: where it exceeds that of the whole, which holds for a part too, that is shown.
+    The ε of a part is computed coarsely: where it exceeds the whole's, the whole's is shown,
+    which holds for a part too.
     """
     budget = row.config["epsilon"]
     if budget is not None and _has_budget(row, run):

@@ -37,7 +37,7 @@ def offer_choices(
     all_leave: Callable[[], None] | None = None,
     alone: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw what it would cost that runs leave, and a button for each way to go on, whose callback then goes on.
+    """Draw what an act on a chosen run would cost, and a button for each way to go on, whose callback then goes on.
 
     `chosen` is told which run noise or released numbers chose, `all_leave` brings the others along (None where they
     cannot leave), and `alone` follows where it goes on without an epsilon. `name` begins the widgets' keys.

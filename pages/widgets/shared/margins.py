@@ -8,7 +8,6 @@ from fairpriv_core.facts.aim import format_no_gap
 from fairpriv_core.facts.mixing import format_margin, format_one_answer
 from fairpriv_core.facts.run_facts import RunFacts, read_facts
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.release import Kind
 from fairpriv_core.records.source import ConfigJson
@@ -34,19 +33,6 @@ def find_no_gap(store: RunStore, config: ConfigJson) -> str | None:
     """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
     reference, target = find_plain(store, config), config["method"].get("gap_target")
     return None if reference is None else format_no_gap(read_facts(reference), target, notions()[config["notion"]])
-
-
-def find_gain(store: RunStore, config: RunConfig) -> float | None:
-    """Return what plain training gains over one answer for all on a run's test rows; None where nothing shows it.
-
-    None too where ε protects whole records: features and labels, of which the gain tells, are public elsewhere alone.
-    """
-    reference = find_plain(store, config.to_json()) if config.method.info.threat_model == "attribute" else None
-    if reference is None:
-        return None
-    facts = read_facts(reference)
-    accuracy, constant = facts.read("accuracy"), facts.read("constant_accuracy")
-    return None if accuracy is None or constant is None else accuracy.value - constant.value
 
 
 def find_plain(store: RunStore, config: ConfigJson) -> RunRecord | None:

@@ -143,7 +143,7 @@ def offer_uploader(take: Take, *, key: str = "uploader", help: str) -> bool:
 def _take_new(take: Take, files: Sequence[UploadedFile], sent: Sequence[str], *, alone_key: str) -> Sequence[str]:
     """Have what was dropped taken; the next drop replaces a file that was refused alone."""
     alone: set[str] = st.session_state.setdefault(alone_key, set())
-    ids = [file for file in sent if file not in alone] or sent
+    ids = [file_id for file_id in sent if file_id not in alone] or sent
     arrivals = [file for file in files if file.file_id in ids]
     if len(arrivals) < len(ids):
         return (_LOST,)

@@ -25,7 +25,7 @@ from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.run.panels import show_expected
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.margins import find_gain, find_no_gap
+from pages.widgets.shared.margins import find_no_gap
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
@@ -76,7 +76,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         show_watched(store, config, watched)
     elif store is not None:
         is_drawn = show_expected(store, config.to_json(), plan.steps)
-        _show_expected(store, config, plan, dataset, with_others=not is_drawn)
+        _show_expected(config, plan, dataset, with_others=not is_drawn)
     with st.container() if watched is None else st.expander("What these settings spend", key="plan"):
         show_costs(config, plan, levels=expert)
     if store is not None:
@@ -148,13 +148,11 @@ def _show_no_gap(store: RunStore | None, config: RunConfig) -> None:
             st.caption(RAW)
 
 
-def _show_expected(
-    store: RunStore, config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, with_others: bool
-) -> None:
+def _show_expected(config: RunConfig, plan: LaunchPlan, dataset: Dataset, *, with_others: bool) -> None:
     """Say what test rows and releases can show and, `with_others`, what this method came to on other data."""
     target, tested = getattr(config.method, "gap_target", None), dataset.n - plan.n_train
     notion, noise = notions()[config.notion], find_flips(dataset) or 0.0
-    forecast = forecast_fit(config, Size.of(dataset), gain=find_gain(store, config)) if with_others else None
+    forecast = forecast_fit(config, Size.of(dataset)) if with_others else None
     expected = (
         None if forecast is None else forecast.format(),
         format_too_fine(notion, target, tested=tested, groups=dataset.groups, noise=noise),
