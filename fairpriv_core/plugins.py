@@ -77,8 +77,8 @@ def _load(group: str, point: Any, own: Collection[str], twice: bool, check: Call
     plugin = Plugin(group, point.name, point.value, package)
     try:
         _check_name(plugin, own, twice)
-        value = _import(plugin, point)
-        _check(plugin, value, check)
+        value = _attempt(plugin, f"importing '{plugin.reference}'", point.load)
+        _attempt(plugin, "looking at it", lambda: check(plugin.name, value))
     except BadInput as error:
         return Plugin(group, point.name, point.value, package, fault=to_sentence(str(error)))
     return Plugin(group, point.name, point.value, package, value)
@@ -95,19 +95,11 @@ def _check_name(plugin: Plugin, own: Collection[str], twice: bool) -> None:
         raise BadInput(f"{plugin.title} is left out: another installed entry point has that name; uninstall one.")
 
 
-def _import(plugin: Plugin, point: Any) -> Any:
+def _attempt(plugin: Plugin, act: str, work: Callable[[], Any]) -> Any:
     try:
-        return point.load()
-    except (Exception, SystemExit) as error:
-        sentence = f"{type(error).__name__}: {error}"
-        raise BadInput(f"{plugin.title} is left out: importing '{plugin.reference}' ended in {sentence}.") from error
-
-
-def _check(plugin: Plugin, value: Any, check: Callable[[str, Any], None]) -> None:
-    try:
-        check(plugin.name, value)
+        return work()
     except BadInput as error:
         raise BadInput(f"{plugin.title} is left out: {error}") from error
     except (Exception, SystemExit) as error:
         sentence = f"{type(error).__name__}: {error}"
-        raise BadInput(f"{plugin.title} is left out: looking at it ended in {sentence}.") from error
+        raise BadInput(f"{plugin.title} is left out: {act} ended in {sentence}.") from error

@@ -213,8 +213,8 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
         generator = public_generator(seed, "group ratio")
         there = np.ones(len(train), bool) if dataset.present is None else dataset.present[train]
         members = train[there]
-        rest_of_members = members[undersample_groups(dataset.group[members], ratio, dataset.groups, generator)]
-        train = np.sort(np.concatenate([rest_of_members, train[~there]]))
+        members_left = members[undersample_groups(dataset.group[members], ratio, dataset.groups, generator)]
+        train = np.sort(np.concatenate([members_left, train[~there]]))
         dataset = _assume(dataset, assume_undersampled(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 

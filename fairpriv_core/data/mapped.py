@@ -26,7 +26,8 @@ FLOATS, BYTES = np.dtype(np.float32), np.dtype(np.uint8)
 def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int, kind: np.dtype = FLOATS) -> np.ndarray:
     """Return `blocks` (each (m, columns), `rows` in all at most) one below the other: (rows, columns), writable.
 
-    What follows the last block is void. Raises RunFailed where the folder for temporary files cannot hold them.
+    The dtype is `kind`, float32 unless given. What follows the last block is void. Raises RunFailed where the folder
+    for temporary files cannot hold them.
     """
     shape = (rows, columns)
     if kind.itemsize * math.prod(shape) >= MAPPED_FROM:

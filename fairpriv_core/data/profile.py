@@ -292,7 +292,7 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 
 def _report(name: str, reading: Reading, stated: TableSchema) -> ColumnReport:
-    column, known = reading.table[name], {one_column.name: one_column for one_column in stated.columns}
+    column, known = reading.table[name], {stated_column.name: stated_column for stated_column in stated.columns}
     guessed = settle_type(known.get(name, Column(name, type=SEEMING)), reading.table)
     guessed = keep_sign(guessed, reading)
     spec = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed

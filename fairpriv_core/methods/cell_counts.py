@@ -117,12 +117,12 @@ def count_needed(method: Method, notion: Notion, train: Dataset) -> Counts | Non
         names, label, sizes = cells.names, cells.label, cells.sizes(*train.members)
     public = method.info.threat_model == "attribute"  # how many rows have a label is public then
     among = {}
-    for people in np.unique(label).tolist():
-        labelled = public and people != NO_CELL
-        rows = int((train.y == people).sum()) if labelled else train.n
-        own = int((label == people).sum()) if public else len(label)
-        among[people] = rows, own, f" of label '{train.label_names[people]}'" if labelled else ""
-    even = np.array([among[people][0] / among[people][1] for people in label.tolist()])
+    for label_code in np.unique(label).tolist():
+        labelled = public and label_code != NO_CELL
+        rows = int((train.y == label_code).sum()) if labelled else train.n
+        own = int((label == label_code).sum()) if public else len(label)
+        among[label_code] = rows, own, f" of label '{train.label_names[label_code]}'" if labelled else ""
+    even = np.array([among[label_code][0] / among[label_code][1] for label_code in label.tolist()])
     return Counts(tuple(names), sizes, even, tuple(among.values()), deviation)
 
 

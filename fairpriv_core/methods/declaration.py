@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import sys
 import typing
 from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import COLORS, DASHES, MARKERS, Method, MethodInfo, Parameter, parameters
+from fairpriv_core.methods.shared.noisy_sums import AdaptiveBounds
+from fairpriv_core.methods.shared.releases import Private
+from fairpriv_core.methods.shared.setting import SettingRule, check_built
 from fairpriv_core.notions.catalog import notions
 
 _VERBS = (
@@ -31,6 +35,8 @@ def check_declaration(name: str, kind: Any) -> None:
         unwritten = ", ".join(missing or sorted(kind.__abstractmethods__))
         raise BadInput(f"{_name(kind)} must have every verb of a method; missing: {unwritten}.")
     _check_info(name, getattr(kind, "info", None))
+    _check_reason(kind)
+    _check_rules(kind)
     _check_fields(typing.cast(type[Method], kind))
     _check_defaults(kind)
 
@@ -63,6 +69,20 @@ def _check_info(name: str, info: Any) -> None:
 def _check_among(part: str, value: Any, choices: typing.Collection[str], *, optional: bool = False) -> None:
     if not isinstance(value, tuple) or not (value or optional) or set(value) - set(choices):
         raise BadInput(f"info.{part} must be a tuple of some of {', '.join(choices)}, got {value!r}.")
+
+
+def _check_reason(kind: type[Any]) -> None:
+    own = kind.unproved_reason not in (Private.unproved_reason, AdaptiveBounds.unproved_reason)
+    if "published" in kind.info.variants and issubclass(kind, Private) and not (own or hasattr(kind, "UNPROVED")):
+        raise BadInput(f"{_name(kind)} has a published variant; say in UNPROVED why that proves no epsilon.")
+
+
+def _check_rules(kind: type[Any]) -> None:
+    """Raise BadInput for a rule, among all that the files of `kind` and of its bases name, that cannot be built."""
+    for module in {base.__module__ for base in kind.__mro__}:
+        for value in list(vars(sys.modules[module]).values()):
+            if isinstance(value, type) and issubclass(value, SettingRule):
+                check_built(value)
 
 
 def _check_fields(kind: type[Method]) -> None:

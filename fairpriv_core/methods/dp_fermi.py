@@ -39,7 +39,7 @@ from fairpriv_core.methods.shared.iterates import ReturnedIterates, check_iterat
 from fairpriv_core.methods.shared.penalty import ClassConditions, Directions, across, group_directions
 from fairpriv_core.methods.shared.penalty_weight import CHOSEN_ON, PenaltyWeights, releases_of_decisions
 from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, SettingRule, TrainsByRule
 from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.sums import sensitivity
 
@@ -244,7 +244,7 @@ class StepRelease:
         return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)
 
 
-class FermiRule(Stateful, Keeping, OneSum):
+class FermiRule(SettingRule, Stateful, Keeping, OneSum):
     """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h

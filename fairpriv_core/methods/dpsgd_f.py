@@ -13,7 +13,7 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.shared.noisy_sums import (
-    NoisySumsRule,
+    ExportedCurvesRule,
     SumsWithCounts,
     count_by,
     running_mean,
@@ -57,7 +57,7 @@ class DpsgdF(SumsWithCounts):
         return DpsgdFRule(setting) if setting.methods[0].proved else DpsgdFPublishedRule(setting)
 
 
-class DpsgdFRule(NoisySumsRule):
+class DpsgdFRule(ExportedCurvesRule):
     """Proved: counts (group, above C or not) beside the gradients; their running mean sets the next step's bounds."""
 
     def __init__(self, setting: Setting[DpsgdF]) -> None:

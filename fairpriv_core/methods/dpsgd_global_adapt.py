@@ -16,7 +16,7 @@ from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
+from fairpriv_core.methods.shared.noisy_sums import ExportedCurvesRule, SumsWithCounts, within_reach
 from fairpriv_core.methods.shared.setting import Setting
 
 
@@ -79,7 +79,7 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         return GlobalAdaptRule(setting) if setting.methods[0].proved else GlobalAdaptPublishedRule(setting)
 
 
-class GlobalAdaptRule(NoisySumsRule):
+class GlobalAdaptRule(ExportedCurvesRule):
     """Proved: counts norms above threshold Z beside the gradients; the noisy count moves the next step's Z."""
 
     def __init__(self, setting: Setting[DpsgdGlobalAdapt]) -> None:

@@ -24,7 +24,7 @@ from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.shared.noisy_sums import (
     AdaptiveBounds,
-    NoisySumsRule,
+    ExportedCurvesRule,
     as_published,
     count_by,
     raw_norms,
@@ -99,7 +99,7 @@ class FairDpAdaptive(AdaptiveBounds):
         return FairDpRule(setting) if setting.methods[0].proved else FairDpPublishedRule(setting)
 
 
-class FairDpRule(NoisySumsRule):
+class FairDpRule(ExportedCurvesRule):
     """Proved: a histogram of norms for each kind, counted beside the gradients, sets the next step's bounds."""
 
     def __init__(self, setting: Setting[FairDpAdaptive]) -> None:

@@ -26,7 +26,7 @@ from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Drawn, Feed, Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
-from fairpriv_core.methods.shared.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.shared.noisy_sums import ExportedCurvesRule, NoisySums
 from fairpriv_core.methods.shared.releases import Release
 from fairpriv_core.methods.shared.setting import Setting
 from fairpriv_core.privacy.sums import sensitivity
@@ -133,7 +133,7 @@ class FairLens(NoisySums):
         return FairLensRule(setting) if setting.methods[0].proved else FairLensPublishedRule(setting)
 
 
-class FairLensRule(NoisySumsRule):
+class FairLensRule(ExportedCurvesRule):
     """Proved: noisy sums over all rows, released after each epoch but the last, set the regularisers' factors."""
 
     LEAST: ClassVar[float] = 30.0  # a group of fewer records, by the noisy count, is left out of the regularisers

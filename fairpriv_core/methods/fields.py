@@ -385,7 +385,7 @@ def surrogate_of(method: object, target: Target) -> Surrogate:
 
 
 def choose_surrogate(surrogate: str, target: Target) -> Surrogate:
-    """Return what stands for a notion's h: the loss for a notion of losses, else what `surrogate` names."""
+    """Return what stands for a notion's h: the loss for a notion of errors, else what `surrogate` names."""
     return "logit" if surrogate == "logit" and target == "score" else target
 
 

@@ -14,7 +14,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, SettingRule, TrainsByRule
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Plain(NotPrivate, TrainsByRule):
         return PlainRule(setting)
 
 
-class PlainRule:
+class PlainRule(SettingRule):
     """weight = (p - y) / batch."""
 
     samples_batches: ClassVar[bool] = False

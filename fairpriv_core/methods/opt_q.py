@@ -18,7 +18,13 @@ from fairpriv_core.engine.rows import Records
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.shared.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
+from fairpriv_core.methods.shared.noisy_sums import (
+    AdaptiveBounds,
+    ExportedCurvesRule,
+    as_published,
+    raw_norms,
+    within_reach,
+)
 from fairpriv_core.methods.shared.setting import Setting
 
 _LEAST, _MOST = 0.05, 0.999  # a quantile beyond these would leave next to nobody, or nothing to count
@@ -84,7 +90,7 @@ class OptQ(AdaptiveBounds):
         return OptQRule(setting) if setting.methods[0].proved else OptQPublishedRule(setting)
 
 
-class OptQRule(NoisySumsRule):
+class OptQRule(ExportedCurvesRule):
     """Proved: counts norms above C beside the gradients; the noisy count moves the next step's C."""
 
     def __init__(self, setting: Setting[OptQ]) -> None:

@@ -32,7 +32,7 @@ from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bo
 from fairpriv_core.methods.shared.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
 from fairpriv_core.methods.shared.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, SettingRule, TrainsByRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
@@ -248,7 +248,7 @@ class PfLd(Private, TrainsByRule):
         return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 
 
-class PfLdRule(Stateful, OneSum):
+class PfLdRule(SettingRule, Stateful, OneSum):
     """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
 
     samples_batches: ClassVar[bool] = False

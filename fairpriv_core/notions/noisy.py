@@ -311,7 +311,7 @@ def _pair(name: str, share: Share | None) -> dict[str, object]:
 
 
 def _state(name: str, share: Share | None, reasons: dict[str, str], why: str, within: str = "") -> dict[str, object]:
-    """Return a share as JSON; where there is none, `reasons` gets why, by the name `within` what it is of."""
+    """Return a share as JSON; where there is none, `reasons` gets why, under `within` + name."""
     if share is None:
         reasons[f"{within}{name}"] = why
     return _pair(name, share)

@@ -78,34 +78,32 @@ def _count(beside: Sequence[Beside]) -> str:
 
 def _set_beside(one: Printed, runs: Runs) -> Beside:
     if isinstance(one.ours, Compare):
-        difference, runs_of_number, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
+        ours, runs_of_number, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
         unit = "" if one.ours.as_ratio else value.unit
     else:
-        (difference, runs_of_number), value = measure(runs, one.ours), one.ours.value
+        (ours, runs_of_number), value = measure(runs, one.ours), one.ours.value
         unit = value.unit
     away = one.allowed + _ROUNDED
     low, high = one.number - away, one.number + away
-    status = None if difference.mean is None else stand(difference, low, high, bare=not has_interval(value))
+    status = None if ours.mean is None else stand(ours, low, high, bare=not has_interval(value))
     unlearned = find_unlearned(runs_of_number, value)
     if status and unlearned:
         status = "not_tested"
-    needed = count_seeds_needed(difference, low, high) if status == "open" else None
-    verdict = _format_one(one, difference, status, needed, unlearned)
+    needed = count_seeds_needed(ours, low, high) if status == "open" else None
+    verdict = _format_one(one, ours, status, needed, unlearned)
     keys = tuple(run.key for run in runs_of_number)
-    numbers = (amount(one.number), with_half(difference))
-    return Beside(one.label, one.reading, *numbers, status, verdict, difference.n, needed, unit, one.source, keys)
+    numbers = (amount(one.number), with_half(ours))
+    return Beside(one.label, one.reading, *numbers, status, verdict, ours.n, needed, unit, one.source, keys)
 
 
-def _format_one(one: Printed, difference: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+def _format_one(one: Printed, ours: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
     """Return how a printed number and ours stand, in words."""
-    if status is None or difference.mean is None:
+    if status is None or ours.mean is None:
         return "no runs"
     if status == "not_tested":
         return f"not tested: {unlearned}"
     if status == "open":
-        return f"open: {format_seeds_needed(difference.n, needed)}"
+        return f"open: {format_seeds_needed(ours.n, needed)}"
     return (
-        f"agrees within {amount(one.allowed)}"
-        if status == "agrees"
-        else f"differs by {amount(difference.mean - one.number)}"
+        f"agrees within {amount(one.allowed)}" if status == "agrees" else f"differs by {amount(ours.mean - one.number)}"
     )

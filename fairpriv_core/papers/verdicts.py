@@ -380,9 +380,9 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
         return _settle(case, difference, _limits(check), words, [*one, *other])
     if not one and not other:
         return Finding(case, "open")
-    nameless = rival.name if one and isinstance(rival, Quantity) else check.one.name
+    lacking = rival.name if one and isinstance(rival, Quantity) else check.one.name
     better = bool(one) == (check.high is not None)
-    words = f"no setting of {nameless} gets there"
+    words = f"no setting of {lacking} gets there"
     sample = [*one, *other]
     return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(sample), None, sample)
 

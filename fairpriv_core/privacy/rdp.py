@@ -160,8 +160,8 @@ def read_gauge(cap: Cap, entries: Sequence[LedgerEntry], column: str | None) -> 
         return Gauge(cap, 0.0, cap.epsilon)
     spent, orders = _divergence(total.events, cap), np.array(cap.orders)
     left = float(np.max(2 * (cap.budgets - spent) / orders))
-    rate = float(np.min(2 * spent / orders))
-    return Gauge(cap, _as_epsilon(rate, cap), min(_as_epsilon(max(left, 0.0), cap), cap.epsilon))
+    used = float(np.min(2 * spent / orders))
+    return Gauge(cap, _as_epsilon(used, cap), min(_as_epsilon(max(left, 0.0), cap), cap.epsilon))
 
 
 def admits(cap: Cap, entries: Sequence[LedgerEntry], candidate: LedgerEntry, column: str | None) -> bool:

@@ -17,7 +17,7 @@ import pytest
 from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Training
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
@@ -95,6 +95,22 @@ def _check_replay(method: NoisySums) -> None:
 def test_nothing_leaves_beside_the_releases_where_bounds_move_too(method: NoisySums) -> None:
     """The contract's examples have so much noise that some bounds stay where they are."""
     _check_replay(method)
+
+
+def test_what_is_for_the_analyst_leaves_with_no_model_unless_a_rule_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoisySumsRule, "scalars", lambda rule, model: {"loss of one": 1.0})
+    watcher = Watcher()
+    fitted = FAMILY["dp_fedavg, deep"].fit(make_data(), Training(notions()[PARITY], 0, RecordingMechanism(), watcher))
+    assert watcher.shown[-1].scalars["loss of one"] == 1.0 and fitted.notes == {}
+
+
+def test_a_rule_that_became_a_dataclass_ends_the_run_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(NoisySumsRule):
+        """A rule in a file that its method imports late."""
+
+    monkeypatch.setattr(DpFedAvg, "rule", dataclasses.dataclass(Late))
+    with pytest.raises(BadInput, match=r"Late is a dataclass; write __init__\(self, setting\) in a plain class"):
+        train(FAMILY["dp_fedavg, deep"], [make_data()], [RecordingMechanism()])
 
 
 def test_exact_counts_that_move_a_bound_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,21 @@ NOTION = """
         ask_of_classes="Every class should be decided equally often for {groups}.",
     )
 """
+RULES = """
+    from fairpriv_core.methods.shared.lagrangian import LagrangianRule
+    from fairpriv_core.methods.shared.noisy_sums import NoisySumsRule
+"""
+PUBLISHED = """
+    from fairpriv_core.methods import fields
+    from fairpriv_core.methods.shared.noisy_sums import AdaptiveBounds
+
+    @dataclass(frozen=True)
+    class Both:
+        info: ClassVar[MethodInfo] = named("good", variants=fields.VARIANTS)
+        variant: str = fields.shared("variant")
+
+    @dataclass(frozen=True)
+"""
 POINT = {"made_up": "made_up"}
 DATA = """
     from dataclasses import replace
@@ -167,6 +182,36 @@ def test_a_packages_level_is_measured_and_asked_for_of_none(install: Installer) 
             "good",
             "Worse",
             "the default of 'mine' must lie in its range, got 3.0.",
+        ),
+        (
+            f"{METHOD}{RULES}    class Late(NoisySumsRule):\n        def __post_init__(self): pass\n",
+            "good",
+            "Good",
+            "left out: rule Late has __post_init__, which is never called; write __init__(self, setting) in a plain",
+        ),
+        (
+            f"{METHOD}{RULES}    class Late(LagrangianRule):\n        def __post_init__(self): pass\n",
+            "good",
+            "Good",
+            "left out: rule Late has __post_init__, which is never called; write __init__(self, setting) in a plain",
+        ),
+        (
+            f"{METHOD}{RULES}    @dataclass\n    class Late(NoisySumsRule):\n        pass\n",
+            "good",
+            "Good",
+            "left out: rule Late is a dataclass; write __init__(self, setting) in a plain class.",
+        ),
+        (
+            f"{METHOD}{PUBLISHED}    class Worse(Both, Good): pass\n",
+            "good",
+            "Worse",
+            "Worse has a published variant; say in UNPROVED why that proves no epsilon.",
+        ),
+        (
+            f"{METHOD}{PUBLISHED}    class Worse(Both, AdaptiveBounds): rule = None\n",
+            "good",
+            "Worse",
+            "Worse has a published variant; say in UNPROVED why that proves no epsilon.",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from fairpriv_core.engine.loop import OneSum, Stateful
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.watch import Bound
 from fairpriv_core.methods.shared.multipliers import Output, measured, move_multipliers
-from fairpriv_core.methods.shared.setting import Setting
+from fairpriv_core.methods.shared.setting import Setting, SettingRule
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import Surrogate, derivative, output, sigmoid
 
@@ -25,7 +25,7 @@ _LEAST = 2  # a group with fewer members in a batch gives no term in that step
 _CHUNK = 4096
 
 
-class LagrangianRule(Stateful, OneSum):
+class LagrangianRule(SettingRule, Stateful, OneSum):
     """theta follows J(B) + sum_i lambda_i |mu(B_P,i) - mu(B_G,i)|; lambda rises with the violation after each epoch.
 
     Models that aim at a gap have signed multipliers, which take the place of lambda and its sign. With `private`, the

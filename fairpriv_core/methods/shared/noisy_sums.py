@@ -28,7 +28,7 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.shared.releases import Private, Release, Sample, check_noises
-from fairpriv_core.methods.shared.setting import Setting, TrainsByRule
+from fairpriv_core.methods.shared.setting import Setting, SettingRule, TrainsByRule
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.sums import sensitivity
@@ -178,7 +178,7 @@ class AdaptiveBounds(SumsWithCounts):
         return super().unproved_reason()
 
 
-class NoisySumsRule(Stateful):
+class NoisySumsRule(SettingRule, Stateful):
     """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n."""
 
     samples_batches: ClassVar[bool] = False
@@ -283,6 +283,13 @@ class NoisySumsRule(Stateful):
 
     def scalars(self, model: int) -> dict[str, float]:
         return {}
+
+    def notes(self, model: int) -> dict[str, object]:
+        return {}
+
+
+class ExportedCurvesRule(NoisySumsRule):
+    """A rule whose curves are exported with the model: its proved variant draws them from releases alone."""
 
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.networks import AnyShape, build_network
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsMany
 from fairpriv_core.methods.fields import (
     DrawsSamples,
@@ -140,6 +141,25 @@ class Setting(Generic[M_co]):
         pace = getattr(first, "schedule", "constant")
         schedule = Schedule(first.epochs, size, first.optimizer, rates, pace)
         return train(rule, shape=self.shape, schedule=schedule, feed=Feed(self.trains), trainings=self.trainings)
+
+
+class SettingRule:
+    """Base of a rule whose `__init__(self, setting)` builds it; BadInput for a class that would be built otherwise."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        check_built(cls)
+
+    def __new__(cls, *_args: Any, **_named: Any) -> Self:
+        check_built(cls)  # a decorator may have made it a dataclass since
+        return super().__new__(cls)
+
+
+def check_built(kind: type[SettingRule]) -> None:
+    """Raise BadInput where a rule would not be built by `__init__(self, setting)`."""
+    if is_dataclass(kind) or hasattr(kind, "__post_init__"):
+        fault = "is a dataclass" if is_dataclass(kind) else "has __post_init__, which is never called"
+        raise BadInput(f"rule {kind.__qualname__} {fault}; write __init__(self, setting) in a plain class.")
 
 
 class TrainsByRule(FitsMany):
