@@ -74,7 +74,7 @@ def widen(mean: M, intervals: Sequence[Sequence[float]]) -> M:
     lows, highs = zip(*intervals, strict=True)
     low, high = math.fsum(lows) / len(lows), math.fsum(highs) / len(highs)
     ends = [mean.mean, low, high, *(end for end in (mean.low, mean.high) if end is not None)]
-    return replace(mean, low=min(ends), high=max(ends))
+    return cut_interval(replace(mean, low=min(ends), high=max(ends)))
 
 
 def cut_interval(mean: M, notion: Notion | None = None) -> M:

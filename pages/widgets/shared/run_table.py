@@ -206,4 +206,4 @@ def _show_ends(row: TableRow) -> dict[str, object]:
     """Return the column with the ends of an interval by answers, of which one side is longer; {} of other rows."""
     if not row.by_answers or row.gap.low is None or row.gap.high is None:
         return {}
-    return {"gap 95 %": f"{number_text(100 * max(row.gap.low, 0.0))} to {number_text(100 * row.gap.high)}"}
+    return {"gap 95 %": f"{number_text(100 * row.gap.low)} to {number_text(100 * row.gap.high)}"}
