@@ -76,8 +76,10 @@ def test_a_gap_by_answers_is_their_estimate_and_seeds_leave_no_less_of_the_flips
     [row] = run_table([answered(0, 0.05, [0.0, 0.2]), answered(1, 0.07, [0.02, 0.3]), answered(2, 0.06, [0.01, 0.25])])
     assert row.gap.mean == pytest.approx(0.06) and row.gap.high == pytest.approx(0.25)
     assert row.gap.low == pytest.approx(0.01), "no shorter than the runs' own ones are on average"
-    [unlike] = run_table([answered(0, 0.0, [0.0, 0.01]), answered(1, 0.5, [0.49, 0.51])])
-    assert unlike.gap.high is not None and unlike.gap.high > 1.0, "nor than the one over seeds"
+    [unlike] = run_table([answered(0, 0.2, [0.19, 0.21]), answered(1, 0.23, [0.22, 0.24])])
+    assert unlike.gap.high == pytest.approx(0.215 + 12.706 * 0.015, abs=1e-4), "nor than the one over seeds"
+    [apart] = run_table([answered(0, 0.0, [0.0, 0.01]), answered(1, 0.5, [0.49, 0.51])])
+    assert (apart.gap.low, apart.gap.high) == (0.0, 1.0), "nor further than a gap can be"
     [unknown] = run_table([answered(0, None, None)])
     assert unknown.gap.mean is None and unknown.by_answers
 
