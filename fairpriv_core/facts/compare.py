@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.facts.classes import read_classes, read_groups
-from fairpriv_core.facts.measures import Fact, MeanFact, find_worst, fold, fold_facts, widen
+from fairpriv_core.facts.measures import Fact, MeanFact, cut_interval, find_worst, fold, fold_facts, widen
 from fairpriv_core.facts.run_facts import RunFacts
 from fairpriv_core.facts.tables import TableRow
 from fairpriv_core.facts.wording import metric_title
@@ -192,11 +192,11 @@ def fold_groups(runs: Sequence[RunFacts[Kind]], rate: str, *, of: str = "group")
 
 
 def _fold_group(name: str, groups: Sequence[Mapping[str, Any]], rate: str, *, answered: bool) -> dict[str, Any]:
-    mean: Mean = mean_interval(group.get(rate) for group in groups)
+    mean: Mean = cut_interval(mean_interval(group.get(rate) for group in groups))
     if answered:
         mean = widen(mean, [own for group in groups if (own := group.get(f"{rate}_interval"))])
     size = round(sum(group["size"] for group in groups) / len(groups))
     ends: Sequence[float | None] = groups[0].get(f"{rate}_interval") or (None, None)
     if mean.low is not None and mean.high is not None:
-        ends = (max(0.0, mean.low), min(1.0, mean.high))
+        ends = mean.low, mean.high
     return {"name": name, "size": size, rate: mean.mean, f"{rate}_interval": ends}

@@ -131,10 +131,8 @@ def _name(text: str, question: Asked) -> str:
 def _show_found(store: RunStore, question: Asked, answer: dict[str, Any]) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["decided"].items())
     st.markdown(f"**{count_text(answer['rows'], 'row')}**: {plain(counts)}")
-    known_remarks = (
-        () if answer["form"] is None else _read_form(answer["form"]).sentences
-    )  # which the box of the form has
-    remarks = [str(remark) for remark in answer["remarks"] if remark not in known_remarks]
+    in_box = () if answer["form"] is None else _read_form(answer["form"]).sentences  # what the form's box says
+    remarks = [str(remark) for remark in answer["remarks"] if remark not in in_box]
     if remarks:
         st.markdown("\n".join(f"- {plain(sentence(_name(remark, question)))}" for remark in remarks))
     columns, rows = answer["first"]["columns"], answer["first"]["rows"]
