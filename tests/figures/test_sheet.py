@@ -152,7 +152,9 @@ def test_what_is_too_tall_for_a_slide_gets_smaller_text_and_what_cannot_be_read_
         return replace(bars, series=(replace(first, x=each, y=(50.0,) * count, **ends),))
 
     assert fit_sheet(stack(5), SLIDE) == SLIDE
-    assert LEAST_POINTS <= fit_sheet(stack(20), SLIDE).points < SLIDE.points
+    tall, smaller = stack(20), fit_sheet(stack(20), SLIDE)
+    assert LEAST_POINTS <= smaller.points < SLIDE.points
+    assert find_heights(tall, SLIDE) == find_heights(tall, smaller), "heights are of the smaller text"
     with pytest.raises(BadInput, match=r"too tall for 'Slide 16:9'.*such as 'As on screen'"):
         fit_sheet(stack(200), SLIDE)
     assert fit_sheet(stack(200), PAPER) == PAPER, "a column is as tall as the figure"

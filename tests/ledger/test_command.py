@@ -144,6 +144,7 @@ def test_a_killed_run_has_spent_what_it_released_and_is_taken_over_at_once(
     shutil.copytree(Path(str(local.database.path)).parent, tmp_path / "stopped")
     resumed = call(*asked).json  # the same command goes on, as `resume` does
     assert resumed["resumed_from_step"] == row.step and resumed["status"] == "finished"
+    assert local.row(row.key).resumed_from_step == row.step
     assert shown <= set(local.metrics(row.key))
     assert resumed["event"] == resumed["released"] and resumed["steps"] == row.steps
     monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "stopped" / "runs.db"))
