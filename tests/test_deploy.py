@@ -51,7 +51,6 @@ def test_the_defaults_are_safe() -> None:
     assert server["enableCORS"] and server["enableXsrfProtection"] and server["fileWatcherType"] == "none"
     assert server["maxUploadSize"] == 0 and LIMIT_BYTES == 50_000_000 and "50 MB" in PAGE
     assert client["disableDataExport"], "a page's table leaves by text.write_lines alone, which defuses formulas"
-    assert not SETTINGS["runner"]["fastReruns"], "two threads write one session's state, and a page fails by chance"
     assert client["showErrorDetails"] == "none" and not SETTINGS["browser"]["gatherUsageStats"]
     for name in ("server.enableStaticServing", "server.enableAgentApi", "server.enableWebsocketCompression"):
         assert name not in KNOWN or name in list_keys(SETTINGS) or not config.get_config_options()[name].default_val
