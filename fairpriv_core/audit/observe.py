@@ -6,6 +6,7 @@ releases, on any data set and any sample, and see what the mechanism would have 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,7 +56,7 @@ class Release:
         return max(self.scale, _LEAST * self.bound)
 
 
-class _ObservedMechanism(Mechanism):
+class _ObservedMechanism(Mechanism, ABC):
     """Describes each release before it is made; `_observe` says what comes out of it."""
 
     def __init__(self, randomness: Randomness) -> None:
@@ -63,9 +64,9 @@ class _ObservedMechanism(Mechanism):
         self.releases: list[Release] = []
         self._samples = False
 
+    @abstractmethod
     def _observe(self, release: Release, draw: Callable[[], Any]) -> np.ndarray:
         """Keep `release`, whose `out` is what went in, and return what comes out; `draw` releases it with noise."""
-        raise NotImplementedError
 
     def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Release a sum."""

@@ -223,7 +223,7 @@ def _scatter(points: Sequence[Point], x: Axis, settings: Sequence[Chosen[Kind]],
 
 def _draw_point(name: str, style: str, x: Mean, accuracy: Mean, *, text: str, variation: int = 0) -> Series:
     """Return a point with whiskers where its intervals are known; `x` in hundredths of its axis' unit."""
-    ends = [[_in_percent(end) for end in (mean.mean, mean.low, mean.high)] for mean in (x, accuracy)]
+    ends = [[in_percent(end) for end in (mean.mean, mean.low, mean.high)] for mean in (x, accuracy)]
     (place, left, right), (y, low, high) = ends
     point = Series(name, "points", (place or 0.0,), (y,), style=style, variation=variation, text=(text,))
     point = point if low is None or high is None else replace(point, low=(low,), high=(high,))
@@ -314,10 +314,6 @@ def _find_constants(settings: Sequence[Chosen[Kind]]) -> dict[float, list[str]]:
 def _ends(mean: Mean) -> tuple[Value, Value]:
     half = mean.half
     return in_percent(mean.mean), in_percent(half)
-
-
-def _in_percent(share: Value) -> Value:
-    return None if share is None else 100 * max(share, 0.0)
 
 
 def build_classes(settings: Sequence[Chosen[Kind]], *, paid: bool) -> tuple[Section, ...]:

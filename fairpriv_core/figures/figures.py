@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairpriv_core.facts import wording
+from fairpriv_core.facts.measures import cut_interval
 from fairpriv_core.figures.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.figures.origin import ALL_RAW, PUBLIC, Origin
 from fairpriv_core.figures.styles import count_earlier
@@ -21,8 +22,8 @@ def percent_ends(means: Sequence[Mean]) -> tuple[tuple[Value, ...], tuple[Value,
     """Return the low and the high ends of the intervals, within 0 and 100 %; empty where none has an interval."""
     if all(mean.low is None for mean in means):
         return (), ()
-    low = tuple(None if mean.low is None else 100 * max(0.0, mean.low) for mean in means)
-    return low, tuple(None if mean.high is None else 100 * min(1.0, mean.high) for mean in means)
+    cut = [cut_interval(mean) for mean in means]
+    return tuple(in_percent(mean.low) for mean in cut), tuple(in_percent(mean.high) for mean in cut)
 
 
 @dataclass(frozen=True)
